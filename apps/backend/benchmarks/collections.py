@@ -146,10 +146,7 @@ async def measure(dsn: str, report: Report, corpus: Corpus, *, queries: int, rou
         for profile in PROFILES:
             base = "its sources side by side"
             timings = await interleaved(
-                {
-                    base: sources_alone(sources, profiles[profile]),
-                    f"library, {profile}": whole_search(rag, profile),
-                },
+                {base: sources_alone(sources, profiles[profile]), f"library, {profile}": whole_search(rag, profile)},
                 asked,
                 rounds=rounds,
             )

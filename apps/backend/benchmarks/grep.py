@@ -189,10 +189,7 @@ async def run(arguments: argparse.Namespace, folder: Path, report: Report) -> No
             for name, timing in timings.items()
         ]
     report.table("whole searches", rows)
-    report.table(
-        "no deadline",
-        await cut_short(folder, binary, [*QUERIES, *frequent()], seconds=PLENTY),
-    )
+    report.table("no deadline", await cut_short(folder, binary, [*QUERIES, *frequent()], seconds=PLENTY))
     report.table(
         f"a deadline of {arguments.deadline} s",
         await cut_short(folder, binary, [*QUERIES, *frequent()], seconds=arguments.deadline),

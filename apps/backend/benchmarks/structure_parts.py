@@ -178,12 +178,7 @@ class Bench:
         files = LocalFiles(suffixes=parser.suffixes, max_bytes=settings.max_file_bytes)
         store = PostgresDocumentStore(database=self.database, statistics=self._statistics)
         documents = FolderDocuments(
-            ingest=IngestDocument(
-                store=store,
-                preparation=preparation,
-                embed_pending=None,
-                embed_wait_seconds=0,
-            ),
+            ingest=IngestDocument(store=store, preparation=preparation, embed_pending=None, embed_wait_seconds=0),
             preparation=preparation,
             files=files,
             records=PostgresFolderRecords(database=self.database, statistics=self._statistics),

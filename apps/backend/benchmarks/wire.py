@@ -81,10 +81,7 @@ class Trace:
                     statements.append(" ".join(rest.split()))
                 round_trips += kind == "ReadyForQuery"
         return Traffic(
-            statements=tuple(statements),
-            round_trips=round_trips,
-            sent_bytes=sizes["F"],
-            received_bytes=sizes["B"],
+            statements=tuple(statements), round_trips=round_trips, sent_bytes=sizes["F"], received_bytes=sizes["B"]
         )
 
 

@@ -4,8 +4,6 @@ A host application's provider receives them; ENABLE_TRACING sends them by OTLP (
 may contain a user's text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextvars import Token
 from dataclasses import dataclass
@@ -29,11 +27,7 @@ NAME = "ragcorp"
 REFUSALS = (InvalidInputError, NotFoundError, ConflictError, FileAccessError)
 """Errors that tell a caller about the request: the work itself did not fail."""
 
-CONVENTIONS = {
-    "route": "http.route",
-    "method": "http.request.method",
-    "status": "http.response.status_code",
-}
+CONVENTIONS = {"route": "http.route", "method": "http.request.method", "status": "http.response.status_code"}
 """Attributes that OpenTelemetry's semantic conventions name; the others get the prefix ``ragcorp.``."""
 
 Value = str | int | float | bool

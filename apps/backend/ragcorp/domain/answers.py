@@ -1,7 +1,5 @@
 """Values of answering: the answerer's prompt and events, and the cited answer."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Collections: documents, chunks, memory and history as searchable items."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime

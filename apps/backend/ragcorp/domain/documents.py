@@ -1,7 +1,5 @@
 """Values of documents: source files, chunks and stored documents."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Values of the caches of vectors: how a vector came, and what the database keeps."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum

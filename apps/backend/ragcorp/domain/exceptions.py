@@ -4,8 +4,6 @@ Every message is safe to show to a caller: it names the field, the limit and the
 value that the caller sent, SQL, a path of the host or a secret.
 """
 
-from __future__ import annotations
-
 
 class RagcorpError(Exception):
     """Base of all errors that ragcorp raises on purpose.

@@ -1,7 +1,5 @@
 """Values of the extraction of facts from text by a language model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID

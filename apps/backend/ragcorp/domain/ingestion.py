@@ -1,7 +1,5 @@
 """Values of ingestion: requests and results."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from uuid import UUID
 

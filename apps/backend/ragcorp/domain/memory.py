@@ -1,7 +1,5 @@
 """Values of the memory briefing: remembered items and the text for a language model's prompt."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """Parses times in requests."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """Values of retrieval: hits, ranked lists, fused hits and source reports."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

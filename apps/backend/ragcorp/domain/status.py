@@ -1,7 +1,5 @@
 """Values of GET /status."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum

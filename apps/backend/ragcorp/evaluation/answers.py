@@ -16,8 +16,6 @@ and of those that were answered:
 An unanswerable question is right only if it was abstained from.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Efron, Tibshirani: An Introduction to the Bootstrap, 1993 (percentile interval);
 based on the bootstrap, SIGIR 2006 (paired, over topics).
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Sequence

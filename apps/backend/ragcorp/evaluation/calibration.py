@@ -9,8 +9,6 @@ distance threshold = the least multiple of .001 below which at least 99 % of the
 relevant passages p among the ten nearest of each query q
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

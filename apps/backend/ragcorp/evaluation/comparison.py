@@ -1,7 +1,5 @@
 """Two runs over the same queries: the paired difference, and the queries that gained and lost most."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

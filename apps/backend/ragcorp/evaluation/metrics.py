@@ -11,8 +11,6 @@ Reciprocal rank = 1 / rank of the first relevant document, 0 where none is among
 MRR@k (Voorhees: The TREC-8 question answering track report, 1999).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial

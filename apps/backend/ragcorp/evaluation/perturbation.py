@@ -1,7 +1,5 @@
 """Queries as people mistype them: without accents, with a slip of a finger, without their rarest words."""
 
-from __future__ import annotations
-
 import random
 import re
 import unicodedata

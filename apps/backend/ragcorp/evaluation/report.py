@@ -1,7 +1,5 @@
 """What runs are worth over a set: metrics with their intervals, overall and by kind."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

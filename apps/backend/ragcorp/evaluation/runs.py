@@ -1,7 +1,5 @@
 """Runs: what a way of searching returned for each query."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple

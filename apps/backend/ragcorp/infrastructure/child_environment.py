@@ -1,7 +1,5 @@
 """What a program that we start gets of our environment: no secret, and nothing that is not named here."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection
 

@@ -1,7 +1,5 @@
 """The blocks of a Markdown text that matter to whoever cuts it: headings, code fences, the front matter."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Sequence

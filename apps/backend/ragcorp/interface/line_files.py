@@ -1,7 +1,5 @@
 """Reads the lines of a file one at a time, whatever their length."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Parses callers' values into the domain's; shared by library, CLI and HTTP."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum

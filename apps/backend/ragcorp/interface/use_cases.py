@@ -2,8 +2,6 @@
 call the same objects.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ragcorp.application.documents.delete import DeleteDocument

@@ -14,8 +14,6 @@
 Needs pytest with anyio's plugin.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Sequence

@@ -14,8 +14,6 @@
 Needs pytest with anyio's plugin.
 """
 
-from __future__ import annotations
-
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

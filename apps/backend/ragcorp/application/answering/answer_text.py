@@ -4,8 +4,6 @@ Pure. The result cites existing passages only, loads nothing, links only to addr
 character that controls a terminal or the direction of the text.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Finds the page of a quotation: a passage that spans several has only its first and last page."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from bisect import bisect_right

@@ -1,7 +1,5 @@
 """Finds one passage by its id."""
 
-from __future__ import annotations
-
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.ports.storage import DocumentRepository

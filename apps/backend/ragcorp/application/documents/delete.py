@@ -1,7 +1,5 @@
 """Use case: soft-delete documents and purge deleted ones."""
 
-from __future__ import annotations
-
 from ragcorp.application.validation.attribute_checks import require_external_id, require_selection
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.exceptions import InvalidInputError

@@ -1,7 +1,5 @@
 """Use case: ingest documents. Text is searchable when it returns; vectors may follow."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Use case: list documents and read one."""
 
-from __future__ import annotations
-
 from ragcorp.application.validation.attribute_checks import require_external_id
 from ragcorp.application.validation.list_cursor import decode, encode, require_page_size
 from ragcorp.domain.documents import Document, SourceFile

@@ -1,7 +1,5 @@
 """Use case: list passages, and read one."""
 
-from __future__ import annotations
-
 from ragcorp.application.documents.chunk_lookup import stored_chunk
 from ragcorp.application.validation import list_cursor
 from ragcorp.application.validation.attribute_checks import require_external_id

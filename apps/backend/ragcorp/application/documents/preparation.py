@@ -1,7 +1,5 @@
 """Prepares documents for storage: checks, parses, chunks and hashes. Blocking."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

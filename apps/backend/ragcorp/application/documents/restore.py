@@ -1,7 +1,5 @@
 """Use case: restore a deleted document."""
 
-from __future__ import annotations
-
 import anyio.to_thread
 
 from ragcorp.application.documents.preparation import DocumentPreparation

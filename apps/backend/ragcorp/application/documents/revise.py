@@ -1,7 +1,5 @@
 """Use case: change a document's attributes, text or both."""
 
-from __future__ import annotations
-
 from ragcorp.application.documents.revision import DocumentRevision
 from ragcorp.application.validation.attribute_checks import require_external_id, require_text
 from ragcorp.application.validation.item_changes import AttributeChange

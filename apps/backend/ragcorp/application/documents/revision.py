@@ -1,7 +1,5 @@
 """Reads a document with its text, and replaces it if it has not changed since."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import anyio.to_thread

@@ -1,7 +1,5 @@
 """Use case: make the missing vectors of chunks and items. Holds no connection while the model runs."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Sequence

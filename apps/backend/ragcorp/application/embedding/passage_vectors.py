@@ -1,7 +1,5 @@
 """Vectors of passages: from memory, else the database, else the model, once for concurrent callers."""
 
-from __future__ import annotations
-
 import logging
 import time
 from array import array

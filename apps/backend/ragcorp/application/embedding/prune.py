@@ -1,7 +1,5 @@
 """Use case: inspect the vector cache and remove vectors that were not used for a while."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

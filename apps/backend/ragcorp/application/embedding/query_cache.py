@@ -1,7 +1,5 @@
 """Caches query vectors and embeds a query once for concurrent callers."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 

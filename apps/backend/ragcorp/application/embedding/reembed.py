@@ -1,7 +1,5 @@
 """Use case: make the vectors of another model while the current ones stay in use, then switch."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Use case: activate a previous model whose vectors still exist."""
 
-from __future__ import annotations
-
 from ragcorp.application.upkeep.task_progress import Progress, no_progress
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import InvalidInputError

@@ -1,7 +1,5 @@
 """Use case: ask the questions of an evaluation set and score the answers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Use case: estimate what fusion must know of the embedding model in use (weights, distance threshold), and keep it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Use case: store an evaluation set's passages."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import PurePosixPath
 

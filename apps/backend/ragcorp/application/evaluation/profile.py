@@ -1,7 +1,5 @@
 """Search profiles of evaluations: ``linear``, or with overrides ``linear:full_text=0.1,k=20``."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

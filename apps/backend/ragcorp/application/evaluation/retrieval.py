@@ -1,7 +1,5 @@
 """Use case: search every query of an evaluation set in several ways."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """The port CandidateStore over files that are not stored documents: describes and reads their passages."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Iterable, Sequence

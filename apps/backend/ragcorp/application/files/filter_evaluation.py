@@ -1,24 +1,12 @@
 """Evaluates a filter over plain values; storage evaluates the same in SQL."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
 
-from ragcorp.domain.filters import (
-    COMPARISONS,
-    METADATA,
-    AllOf,
-    AnyOf,
-    Condition,
-    Filter,
-    Filters,
-    Not,
-    Operator,
-)
+from ragcorp.domain.filters import COMPARISONS, METADATA, AllOf, AnyOf, Condition, Filter, Filters, Not, Operator
 from ragcorp.domain.principal import Sensitivity
 
 Comparable = str | bool | Decimal | datetime

@@ -15,8 +15,6 @@ score = distinct terms + (rarity / sum of the idf of all terms) / 2, which combi
 between 1 and the number of terms + 0.5.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ and file names; words labelled by a letter or a small number (plan B, anexo 3); 
 then the other words, rarest first. Words that no text contains come last: each may be a typo.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Use case: read a file below the allowed roots, or lines of it."""
 
-from __future__ import annotations
-
 from ragcorp.domain.exceptions import FileNotFoundInRootsError
 from ragcorp.domain.files.values import FileAccess, FileText, denied
 from ragcorp.domain.ports.file_search import FileDocuments, FileLines, FileRepository

@@ -1,7 +1,5 @@
 """Stores files of a folder as documents, one batch in memory at a time, and records them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time
@@ -181,12 +179,7 @@ class FolderDocuments:
         return replace(attributes, path=None if path == options.prefix + entry.relative else path)
 
     async def _save(
-        self,
-        batch: Sequence[_Read],
-        folder: bytes,
-        described: Callable[[FileEntry], bytes],
-        *,
-        principal: Principal,
+        self, batch: Sequence[_Read], folder: bytes, described: Callable[[FileEntry], bytes], *, principal: Principal
     ) -> list[StoredFile]:
         if not batch:
             return []
@@ -198,11 +191,7 @@ class FolderDocuments:
         if self._records is not None:
             stored = [
                 FileRecord(
-                    read.request.external_id,
-                    read.content_hash,
-                    read.stamped.stamp,
-                    read.settled,
-                    described(read.entry),
+                    read.request.external_id, read.content_hash, read.stamped.stamp, read.settled, described(read.entry)
                 )
                 for read, outcome in zip(batch, outcomes, strict=True)
                 if isinstance(outcome, IngestResult)

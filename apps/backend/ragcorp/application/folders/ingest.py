@@ -1,7 +1,5 @@
 """Use case: ingest a folder. Skips stored files, so that an interrupted run resumes when it is repeated."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import aclosing

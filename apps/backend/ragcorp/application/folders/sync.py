@@ -1,7 +1,5 @@
 """Use case: bring the documents in step with a tree of files, once: all of it, or some of its paths."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -12,12 +10,7 @@ import anyio.to_thread
 
 from ragcorp.application.folders.documents import FolderDocuments, StoredFile, unlisted
 from ragcorp.domain.documents import IngestStatus
-from ragcorp.domain.exceptions import (
-    ConflictError,
-    NotFoundError,
-    RagcorpError,
-    SourceUnavailableError,
-)
+from ragcorp.domain.exceptions import ConflictError, NotFoundError, RagcorpError, SourceUnavailableError
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.folders import (
     FileEntry,
@@ -108,7 +101,7 @@ class SyncFolder:
         due = await anyio.to_thread.run_sync(lambda: self._due(now, scan.files, known))
         self._report_replaced(now, scan, known, due)
         await self._store(now, due, known)
-        self._forget_failures(now, {found.entry.relative for found in scan.files})
+        self._forget_failures(now, {file.entry.relative for file in scan.files})
         waiting = await self._delete(now, known, scan=scan, due=due, before=before)
         counts = SyncCounts(
             files=len(scan.files), **{name: now.counts[name] for name in SyncCounts.__slots__ if name != "files"}

@@ -1,7 +1,5 @@
 """Use case: keep the documents in step with a tree of files for as long as it runs."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import aclosing
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Use case: remove an entity or a fact from the knowledge graph."""
 
-from __future__ import annotations
-
 from ragcorp.application.validation.attribute_checks import require_external_id
 from ragcorp.domain.ports.graph import GraphRepository
 from ragcorp.domain.principal import Principal

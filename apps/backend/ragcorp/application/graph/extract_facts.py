@@ -1,7 +1,5 @@
 """Use case: extract facts from chunks with a language model. Holds no connection while it runs."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Use case: load entities and facts, one JSON object a line."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Use case: add and replace entities or facts of the knowledge graph."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic
 

@@ -1,7 +1,5 @@
 """Fills the budget left after the anchors with similar entities; falls back to keywords."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence

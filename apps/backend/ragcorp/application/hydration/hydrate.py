@@ -1,7 +1,5 @@
 """Use case: plan the entities of an episode's turn, and record them."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import unicodedata

@@ -1,7 +1,5 @@
 """Use case: show the entities of a recorded turn, with their reasons."""
 
-from __future__ import annotations
-
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ports.episodes import EpisodeStore
 from ragcorp.domain.principal import Principal

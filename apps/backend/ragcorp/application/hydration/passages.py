@@ -1,7 +1,5 @@
 """Turns hydrated entities into passages that precede the search results. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from uuid import UUID
 

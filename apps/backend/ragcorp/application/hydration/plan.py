@@ -1,7 +1,5 @@
 """Plans a hydration within its budget: anchors first, then candidates. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Authenticates callers by credential; known keys stay valid for a while during a database outage."""
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import logging

@@ -1,7 +1,5 @@
 """Use case: create a key."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable
 from dataclasses import dataclass

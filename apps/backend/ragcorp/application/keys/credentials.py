@@ -1,7 +1,5 @@
 """Format of credentials, ``<id>.<secret>``, and their stored digests."""
 
-from __future__ import annotations
-
 import hmac
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Use case: revoke a key."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime
 

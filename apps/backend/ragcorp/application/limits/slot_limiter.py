@@ -1,7 +1,5 @@
 """Concurrency limiter: N slots, one FIFO queue, bounded waits and a cap per key."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter, deque
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Rates: a bucket of tokens for each key, refilled with time (a "leaky bucket as a meter", ITU-T I.371)."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 
 MOST_KEYS = 10_000

@@ -1,7 +1,5 @@
 """Counts language model tokens per key and day, and refuses keys over their budget."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections import Counter

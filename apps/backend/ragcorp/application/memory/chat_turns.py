@@ -1,7 +1,5 @@
 """Reads turns of conversations as chat exports write them. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

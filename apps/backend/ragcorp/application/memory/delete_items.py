@@ -1,7 +1,5 @@
 """Use case: delete items of memory or history for good."""
 
-from __future__ import annotations
-
 from ragcorp.application.validation.attribute_checks import require_external_id, require_selection
 from ragcorp.domain.collections import Collection, ItemSelection
 from ragcorp.domain.ports.collections import ItemRepository

@@ -1,7 +1,5 @@
 """Use case: import a chat export, one JSON object a line, into history."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

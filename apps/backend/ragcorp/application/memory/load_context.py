@@ -1,7 +1,5 @@
 """Use case: load a memory briefing, a fenced list of items, for a prompt; no item can close the fence."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import secrets

@@ -1,7 +1,5 @@
 """Use case: add, replace and change items of memory or history."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime

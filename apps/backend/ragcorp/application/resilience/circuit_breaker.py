@@ -4,8 +4,6 @@ closed --failures in a row--> open --cooldown--> half open: one probe at a time 
                                 ^------------------failure of the probe----'
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum

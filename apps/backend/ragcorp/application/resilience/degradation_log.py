@@ -1,7 +1,5 @@
 """Logs sources and steps that failed."""
 
-from __future__ import annotations
-
 import logging
 
 from ragcorp.domain.retrieval import SourceOutcome, SourceReport

@@ -1,7 +1,5 @@
 """Single flight: callers that want the same thing at the same time share one call and its outcome."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Collection, Coroutine, Iterable
 from dataclasses import dataclass, field

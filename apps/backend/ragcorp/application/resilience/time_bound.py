@@ -3,8 +3,6 @@
 A database driver that is cancelled waits for its server to stop the statement: many seconds if the server hangs.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Coroutine, Iterable

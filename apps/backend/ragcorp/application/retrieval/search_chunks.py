@@ -1,7 +1,5 @@
 """Use case: search the passages of every collection."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace

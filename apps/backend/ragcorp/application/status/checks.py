@@ -1,7 +1,5 @@
 """The doctor's rules: judges facts about the database, its contents, the network and the disk."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ragcorp.domain.diagnosis import Check, Contents, NetworkFacts, ServerFacts

@@ -1,7 +1,5 @@
 """Outcome of the latest call to each model, taken from responses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from ragcorp.application.resilience.degradation_log import FAILURES

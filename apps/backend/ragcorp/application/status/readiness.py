@@ -1,7 +1,5 @@
 """Judges whether the service can serve. One look at the database serves every caller within a second."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 

@@ -1,7 +1,5 @@
 """Use case: say how the service is, to one caller, in bounded time."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext

@@ -4,8 +4,6 @@
 and neighbours are needed; ``anchors`` combines the lookups.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Extracts the entities of a document; a failing extractor never fails the document."""
 
-from __future__ import annotations
-
 import logging
 
 from ragcorp.domain.documents import ParsedText

@@ -1,7 +1,5 @@
 """Use case: extract the missing or outdated entities of stored documents, once or in the background."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Sequence

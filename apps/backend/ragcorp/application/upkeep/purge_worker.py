@@ -1,7 +1,5 @@
 """Purges expired data while a service runs."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable

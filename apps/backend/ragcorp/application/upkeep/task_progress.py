@@ -1,7 +1,5 @@
 """Progress of long tasks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 

@@ -1,7 +1,5 @@
 """Checks and cleans attributes of documents and items, and sets their owner."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

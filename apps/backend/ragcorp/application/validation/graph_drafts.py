@@ -1,7 +1,5 @@
 """Makes entities and facts from what callers send: names of one line, in NFC. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime

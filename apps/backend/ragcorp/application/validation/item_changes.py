@@ -1,7 +1,5 @@
 """Partial changes of an item or a document: values that are not given stay."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime

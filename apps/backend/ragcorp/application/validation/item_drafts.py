@@ -1,7 +1,5 @@
 """Makes and checks items of memory and history; names unnamed ones by their content. Pure."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

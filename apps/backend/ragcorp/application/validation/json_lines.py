@@ -1,7 +1,5 @@
 """JSON Lines: reads a line as an object that every parser reads alike. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

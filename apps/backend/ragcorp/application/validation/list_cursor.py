@@ -1,7 +1,5 @@
 """Opaque cursors of lists: the last name of a page, and its kind."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 

@@ -1,7 +1,5 @@
 """Use case: choose the language in which a workspace's queries are read first."""
 
-from __future__ import annotations
-
 import re
 
 from ragcorp.domain.exceptions import InvalidInputError

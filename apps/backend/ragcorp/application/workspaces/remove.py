@@ -1,7 +1,5 @@
 """A workspace that lasts as long as a block."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

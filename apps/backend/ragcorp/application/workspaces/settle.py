@@ -1,7 +1,5 @@
 """Use case: complete the vectors and statistics of a workspace."""
 
-from __future__ import annotations
-
 import asyncio
 
 from ragcorp.application.upkeep.task_progress import Progress, Report, no_progress

@@ -1,7 +1,5 @@
 """Reads the citations [n] of an answer, and finds the words that a citation rests on."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 Pure. Ordinary text of documents stays as it is.
 """
 
-from __future__ import annotations
-
 import re
 
 from ragcorp.domain.citations.checks import as_plain_text

@@ -1,7 +1,5 @@
 """Bounds the text of a file passage: generated files can have very long lines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

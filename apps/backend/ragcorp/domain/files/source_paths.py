@@ -1,7 +1,5 @@
 """The path and title in a passage's citation: real ones, never a loader's generic name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

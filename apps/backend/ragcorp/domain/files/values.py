@@ -1,7 +1,5 @@
 """Values of files in place: roots, searches, passages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

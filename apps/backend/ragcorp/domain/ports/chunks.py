@@ -1,7 +1,5 @@
 """Ports that list passages and read pages, without a search."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Ports of the collections: items, search channels, and the candidates that the steps after fusion read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Ports that compute the vectors of another model, switch to it, and maintain the embedding cache."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Port of episodes: the entities shown in each turn."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """Ports for searching and reading files in place."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol

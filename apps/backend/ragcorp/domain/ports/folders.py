@@ -1,7 +1,5 @@
 """Ports for folders whose files are stored as documents, and kept in step with them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum

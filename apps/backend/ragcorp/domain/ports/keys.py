@@ -1,7 +1,5 @@
 """Ports of API keys: their store, the authenticator, and the tokens they use."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime

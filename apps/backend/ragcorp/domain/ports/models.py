@@ -1,7 +1,5 @@
 """Ports for the models: embeddings, their cache, and answers."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 

@@ -1,7 +1,5 @@
 """Ports of observers, which return at once and raise nothing, and fan-out to any number of them."""
 
-from __future__ import annotations
-
 from typing import Generic, Protocol, TypeVar
 
 from ragcorp.domain.embeddings import CacheName, CacheOutcome

@@ -1,7 +1,5 @@
 """The port that every retrieval source implements, and the port of fusion."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Ports of what the service says of itself."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """Ports of documents and their chunks (search, scoring, storage), and of the embedding backlog."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Ports for structure: extraction of entities, their lookup, and the documents whose entities are out of date."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar

@@ -1,7 +1,5 @@
 """Ports for turning files into text and text into passages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 from uuid import UUID

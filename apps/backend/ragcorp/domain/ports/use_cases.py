@@ -1,7 +1,5 @@
 """Ports through which one use case needs what another does: use cases do not know one another."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol
 from uuid import UUID

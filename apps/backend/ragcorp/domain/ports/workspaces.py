@@ -1,7 +1,5 @@
 """Port of whole workspaces."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from ragcorp.domain.embeddings import Vector

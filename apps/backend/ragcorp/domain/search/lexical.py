@@ -9,8 +9,6 @@ Robertson, Zaragoza: The probabilistic relevance framework: BM25 and beyond, 200
 terms stay in its denominator, so a passage with the only known word of a question does not look like its answer.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

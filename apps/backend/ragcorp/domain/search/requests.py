@@ -1,7 +1,5 @@
 """Values of a search: the request and the response."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

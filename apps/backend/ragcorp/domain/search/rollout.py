@@ -1,7 +1,5 @@
 """Values of a roll-out: the two arms, and what became of a shadow search."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

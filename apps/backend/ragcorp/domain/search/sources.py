@@ -1,7 +1,5 @@
 """Built-in retrieval sources: names, labels, collections, and the profiles that query them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ragcorp.domain.collections import GRAPH, Collection

@@ -1,7 +1,5 @@
 """What a fingerprint of entities says, and whose entities give way to whose."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Self

@@ -1,7 +1,5 @@
 """Values of hydration: anchors, candidates, and the plan of what is shown within a budget."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime

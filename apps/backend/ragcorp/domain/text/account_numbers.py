@@ -1,7 +1,5 @@
 """Account numbers (IBAN) as they are printed, in groups of four: ``ES91 2100 0418 4502 0005 1332``. Pure."""
 
-from __future__ import annotations
-
 import re
 
 _COUNTRIES = {

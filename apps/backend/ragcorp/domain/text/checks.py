@@ -1,7 +1,5 @@
 """What text must be to be stored, embedded and sent: NFC, without NUL and lone surrogates."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

@@ -5,8 +5,6 @@
 Portuguese words up to 99, Catalan ordinals up to 20.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from itertools import product

@@ -4,8 +4,6 @@ Both sides fold alike, so a mention finds what it names in any writing: ``valida
 ``Validate-Token`` are one symbol, ``ACME-2024/7`` and ``acme 2024 7`` one identifier.
 """
 
-from __future__ import annotations
-
 import re
 
 from ragcorp.domain.structure.entities import NameKind

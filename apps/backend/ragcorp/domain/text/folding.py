@@ -6,8 +6,6 @@
 'el año de la finca, n.  5 - muller'
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import lru_cache
@@ -57,7 +55,7 @@ def folded_with_places(text: str) -> tuple[str, list[int]]:
     >>> folded_with_places("An\u0303o ﬁn")
     ('año fin', [0, 1, 3, 4, 5, 5, 6])
     """
-    parts = [(_folded_part(found[0]), found.start()) for found in _PART.finditer(text)]
+    parts = [(_folded_part(match[0]), match.start()) for match in _PART.finditer(text)]
     return "".join(part for part, _ in parts), [start for part, start in parts for _ in part]
 
 

@@ -3,8 +3,6 @@
 "¿y cuándo vence?" after "¿Cuál es el plazo del contrato CTR-2026-014?" is asked as "¿y cuándo vence? CTR-2026-014".
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

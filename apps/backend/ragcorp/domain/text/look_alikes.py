@@ -4,8 +4,6 @@ Pure. A skeleton is for finding words that are written in other letters. What is
 by its place.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

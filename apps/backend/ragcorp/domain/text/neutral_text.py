@@ -3,8 +3,6 @@
 Pure, in time that grows with the text and no faster. ``neutral`` is idempotent.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 
@@ -108,9 +106,9 @@ def _untagged(text: str) -> str:
     """
     characters = list(text)
     opened: list[int] = []
-    for found in _ANGLES.finditer(text):
-        place = found.start()
-        if found[0] == "\u2039":
+    for match in _ANGLES.finditer(text):
+        place = match.start()
+        if match[0] == "\u2039":
             opened.append(place)
             if _begins_with_slash(text, place + 1):
                 characters[place] = "("
@@ -146,8 +144,8 @@ def _without_role(line: str, skeleton: Skeleton, *, whole: bool = False) -> str:
 
 def _without_citations(text: str, skeleton: Skeleton) -> str:
     characters = list(text)
-    for found in _CITATION_LIKE.finditer(text.translate(_BracketSkeleton(skeleton))):
-        characters[found.start()], characters[found.end() - 1] = "(", ")"
+    for match in _CITATION_LIKE.finditer(text.translate(_BracketSkeleton(skeleton))):
+        characters[match.start()], characters[match.end() - 1] = "(", ")"
     return "".join(characters)
 
 

@@ -1,7 +1,5 @@
 """The words of a path, a title or a query: those that they share tell which of many documents is meant. Pure."""
 
-from __future__ import annotations
-
 import re
 
 from ragcorp.domain.text.entity_names import heading_name

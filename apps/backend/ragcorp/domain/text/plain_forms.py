@@ -3,8 +3,6 @@
 Pure. Two foldings: one for a line that stands among ours, one for text whose brackets and quotes must stay readable.
 """
 
-from __future__ import annotations
-
 import html
 import re
 import unicodedata

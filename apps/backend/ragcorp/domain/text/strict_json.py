@@ -6,8 +6,6 @@ Parsers differ on duplicate names (the first or the last wins) and on NaN: what 
 {'año': [1, 2.5, None]}
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any, NoReturn

@@ -1,7 +1,5 @@
 """What a user's words are: small talk, a question, or a statement. Pure, by rules; Spanish, English and Portuguese."""
 
-from __future__ import annotations
-
 import re
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """Word lists that the code writes as one string. Pure."""
 
-from __future__ import annotations
-
 
 def word_set(words: str) -> frozenset[str]:
     """Return the words of a list, separated by white space."""

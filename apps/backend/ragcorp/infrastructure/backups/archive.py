@@ -4,8 +4,6 @@ A ZIP has a checksum for each entry, which pg_dump's own format has not: a damag
 restored. `unzip` and `pg_restore` read it without ragcorp.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

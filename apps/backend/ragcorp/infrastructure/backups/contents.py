@@ -1,7 +1,5 @@
 """Inspects a database before a backup or a restore."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import LiteralString

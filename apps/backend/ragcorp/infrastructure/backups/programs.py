@@ -1,7 +1,5 @@
 """PostgreSQL's client programs: where they are, how they log in, and what their failures mean."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -4,8 +4,6 @@ ragcorp controls the transaction, not pg_restore: psql gets the statements throu
 pg_restore succeeded, every checksum matched, and every table has the rows that the manifest counted.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile

@@ -1,7 +1,5 @@
 """Makes a backup: counts and dump come from one snapshot, while writes continue."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -13,13 +11,7 @@ from psycopg.rows import TupleRow
 
 from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.infrastructure.backups.archive import CHUNK_BYTES, Manifest, new_archive, refuse_existing
-from ragcorp.infrastructure.backups.contents import (
-    EVERY_ROW,
-    bypasses_row_security,
-    connected,
-    count_rows,
-    extensions,
-)
+from ragcorp.infrastructure.backups.contents import EVERY_ROW, bypasses_row_security, connected, count_rows, extensions
 from ragcorp.infrastructure.backups.programs import Child, Programs
 
 OnBytes = Callable[[int, int], None]

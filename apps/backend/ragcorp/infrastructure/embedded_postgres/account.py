@@ -4,8 +4,6 @@ PostgreSQL refuses to run as root, so root hands over to an unprivileged user fo
 root itself: it connects over the socket, and the passwords stay in files that only root reads.
 """
 
-from __future__ import annotations
-
 import os
 import pwd
 import subprocess

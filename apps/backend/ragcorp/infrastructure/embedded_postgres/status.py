@@ -1,7 +1,5 @@
 """The state of a data folder for `ragcorp doctor`. Starts, creates and locks nothing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

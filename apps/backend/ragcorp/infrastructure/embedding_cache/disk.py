@@ -1,7 +1,5 @@
 """An embedder that keeps every vector on disk, for texts that are embedded again and again: evaluation sets."""
 
-from __future__ import annotations
-
 import hashlib
 import sqlite3
 import time

@@ -1,7 +1,5 @@
 """Checks and normalises what an embedding model returned."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

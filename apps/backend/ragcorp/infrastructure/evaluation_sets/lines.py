@@ -1,7 +1,5 @@
 """Lines of text files and their errors."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Draws reports as bars with their intervals, in SVG."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path

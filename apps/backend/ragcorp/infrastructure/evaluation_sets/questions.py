@@ -4,8 +4,6 @@ One object a line: ``_id``, ``text``, ``kind``, ``answerable``, ``documents``, `
 and ``yesno`` in kind yesno. Every error names file and line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

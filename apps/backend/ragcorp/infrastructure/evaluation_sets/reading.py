@@ -5,8 +5,6 @@ judgements may stand in ``qrels/test.tsv``. In place of ``corpus.jsonl`` a set m
 of it is a passage, and its path below that folder is the id. Every error names file and line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Runs in files: all of an evaluation in one JSON document, or one in the six columns of TREC."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -148,9 +146,7 @@ def _saved(path: Path) -> Mapping[str, Run]:
         raise MissingFileError("There is no such run file.", field="--compare", remedy="Check the path.") from None
     except (ValueError, KeyError, TypeError, AttributeError, OSError):
         raise InvalidInputError(
-            f"{path.name} is no file of runs.",
-            field="--compare",
-            remedy="Name a file that --save or --trec wrote.",
+            f"{path.name} is no file of runs.", field="--compare", remedy="Name a file that --save or --trec wrote."
         ) from None
 
 

@@ -1,7 +1,5 @@
 """The port Answerer without a language model: quotes the statements that answer the question, or abstains."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 
 import anyio.to_thread

@@ -1,7 +1,5 @@
 """Words an answer: quotes, the cells of a row that answer, and fixed words between them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

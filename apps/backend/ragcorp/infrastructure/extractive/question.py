@@ -1,7 +1,5 @@
 """Parses a question: the kinds of values it asks for, yes or no, its names, its words and phrases, and its parts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reads the passages of a question: their statements, each with its evidence."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

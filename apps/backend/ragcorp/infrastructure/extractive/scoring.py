@@ -7,8 +7,6 @@ the statement; value is the strength of the expected kind of value in it (VALUE 
 prior = PRIOR / (1 + (rank - 1) / 4) for the passage's rank.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence

@@ -6,8 +6,6 @@ or a code that the question lacks. A pair scores
     score(answer) + GAIN * (weight of the terms that only the link covers / weight of all)
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

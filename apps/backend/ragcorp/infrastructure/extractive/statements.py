@@ -1,7 +1,5 @@
 """Cuts passages into statements to quote: sentences, list items, lines of code, rows of tables, facts of the graph."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Kinds of values that questions ask for, and where Spanish, English and Portuguese text has them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from enum import StrEnum

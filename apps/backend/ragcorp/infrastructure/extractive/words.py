@@ -1,7 +1,5 @@
 """Word comparison for answers, tolerant of the stem changes of Spanish."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

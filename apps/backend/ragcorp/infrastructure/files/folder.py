@@ -1,7 +1,5 @@
 """The port FolderFiles over the file system."""
 
-from __future__ import annotations
-
 import os
 import stat
 import time
@@ -94,7 +92,7 @@ class LocalFiles:
 
     def still_gone(self, tree: WatchedTree, paths: Sequence[str], *, gitignore: bool = True) -> list[str]:
         scan = self.scan(tree, below=paths, gitignore=gitignore)
-        there = {found.entry.relative for found in scan.files}
+        there = {file.entry.relative for file in scan.files}
         return [
             path for path in paths if path not in there and not any(is_at(path, hidden) for hidden in scan.unlisted)
         ]

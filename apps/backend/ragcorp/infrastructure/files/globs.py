@@ -4,8 +4,6 @@ As in git, ``*`` and ``?`` match no slash, ``**`` as a whole name matches any nu
 themselves. A pattern with a slash that is not its last character matches the whole path, any other the last name.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections import defaultdict
@@ -214,8 +212,8 @@ class _Piece:
     def find(self, name: str, place: int) -> int:
         if self._regex is None:
             return name.find(self._text, place)
-        found = self._regex.search(name, place)
-        return -1 if found is None else found.start()
+        match = self._regex.search(name, place)
+        return -1 if match is None else match.start()
 
 
 def _pieces(pattern: str) -> list[_Piece]:

@@ -1,7 +1,5 @@
 """The ignore files of a tree. Those above the tree and git's own settings do not count."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ that files older than UTF-8 are found. Those bytes also begin UTF-8 characters: 
 contains.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import defaultdict
@@ -64,7 +62,7 @@ class Term:
 
     def spans(self, line: str) -> list[tuple[int, int]]:
         """Return the first places of the term in a line, without overlaps."""
-        return [found.span() for found in islice(self._regex.finditer(line), MAX_MARKS)]
+        return [match.span() for match in islice(self._regex.finditer(line), MAX_MARKS)]
 
     def stands_in(self, text: str) -> bool:
         return self._regex.search(text) is not None

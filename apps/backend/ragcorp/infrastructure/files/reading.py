@@ -1,7 +1,5 @@
 """Reads text files below the roots: whole, by lines, and passages of them."""
 
-from __future__ import annotations
-
 import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -189,9 +187,7 @@ def _require_span(line_start: int | None, line_end: int | None) -> None:
 
 def _too_much(limit: int, remedy: str) -> FileTooLargeError:
     return FileTooLargeError(
-        f"What was asked is over {limit:,} bytes (FILES_MAX_READ_BYTES).",
-        limit=f"{limit} bytes",
-        remedy=remedy,
+        f"What was asked is over {limit:,} bytes (FILES_MAX_READ_BYTES).", limit=f"{limit} bytes", remedy=remedy
     )
 
 

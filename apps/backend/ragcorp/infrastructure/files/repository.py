@@ -1,7 +1,5 @@
 """The port FileRepository over the folders of this machine."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Search by ripgrep: a process a root, without a shell, with an end."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os
@@ -105,12 +103,7 @@ class Ripgrep:
                 raise outcome
 
     async def _search_root(
-        self,
-        root: Root,
-        query: Query,
-        findings: Findings,
-        running: set[asyncio.subprocess.Process],
-        deadline: float,
+        self, root: Root, query: Query, findings: Findings, running: set[asyncio.subprocess.Process], deadline: float
     ) -> None:
         if self._roots.excluded_below(root.name) == (".",):
             return

@@ -12,14 +12,7 @@ from typing import Any, NamedTuple
 from ragcorp.domain.exceptions import FileAccessError, FileIsBinaryError, InvalidInputError, SourceUnavailableError
 from ragcorp.domain.files.values import GrepMode, LineSearch, Mark, MatchedFile
 from ragcorp.infrastructure.files.findings import MAX_LINES_OF_TERM, Findings, MarkedLines, is_tellable
-from ragcorp.infrastructure.files.patterns import (
-    MAX_MARKS,
-    UTF_8,
-    Selection,
-    Terms,
-    submatch_marks,
-    without_line_end,
-)
+from ragcorp.infrastructure.files.patterns import MAX_MARKS, UTF_8, Selection, Terms, submatch_marks, without_line_end
 from ragcorp.infrastructure.files.reading import FileReader
 from ragcorp.infrastructure.files.root_folder import RootFolder
 from ragcorp.infrastructure.files.safe_open import Roots
@@ -72,14 +65,7 @@ class RipgrepOutput:
     """
 
     def __init__(
-        self,
-        *,
-        query: Query,
-        roots: Roots,
-        reader: FileReader,
-        root: str,
-        folder: RootFolder,
-        findings: Findings,
+        self, *, query: Query, roots: Roots, reader: FileReader, root: str, folder: RootFolder, findings: Findings
     ) -> None:
         self.query = query
         self._roots = roots
@@ -122,13 +108,13 @@ class RipgrepOutput:
         for line in self._messages.cut(data):
             if line.endswith(_BY_RULE):
                 continue
-            if found := _TOO_LARGE.fullmatch(line):
-                self._skip(found[1], self._findings.too_large)
-            elif found := _BINARY.fullmatch(line):
-                self._skip(found[1], self._findings.binary, met=True)
-            elif found := _UNREADABLE.fullmatch(line):
+            if match := _TOO_LARGE.fullmatch(line):
+                self._skip(match[1], self._findings.too_large)
+            elif match := _BINARY.fullmatch(line):
+                self._skip(match[1], self._findings.binary, met=True)
+            elif match := _UNREADABLE.fullmatch(line):
                 self._unreadable += 1
-                self._skip(found[1], self._findings.refused)
+                self._skip(match[1], self._findings.refused)
             elif not line.startswith(b"rg: DEBUG|") and len(self._unknown) < _MAX_MESSAGES:
                 self._unknown += line + b"\n"
 

@@ -4,8 +4,6 @@ Every folder from ``/`` on is opened by name inside the previous one, without fo
 is read is checked: changing the path meanwhile has no effect.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat
@@ -59,13 +57,7 @@ class RootFolder:
     """A root while its folder is open. ``closed`` are folders that are never entered."""
 
     def __init__(
-        self,
-        *,
-        root: Root,
-        descriptor: int,
-        closed: frozenset[Identity],
-        hard_links: bool,
-        names: tuple[str, ...],
+        self, *, root: Root, descriptor: int, closed: frozenset[Identity], hard_links: bool, names: tuple[str, ...]
     ) -> None:
         self._root = root
         self.descriptor = descriptor

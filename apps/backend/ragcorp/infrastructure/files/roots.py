@@ -1,7 +1,5 @@
 """The folders whose files may be read: ALLOWED_PATHS, checked once at the start."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

@@ -1,7 +1,5 @@
 """Finds the root of a path, enters it without following links, and opens the file."""
 
-from __future__ import annotations
-
 import errno
 import os
 import unicodedata

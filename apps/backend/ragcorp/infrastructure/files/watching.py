@@ -1,7 +1,5 @@
 """The port FolderWatching over the system's notifications (``watchfiles``)."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -43,8 +41,8 @@ class LocalWatching:
         )
         try:
             async with aclosing(events):
-                async for found in events:
-                    yield _changes(tree, {path for _, path in found})
+                async for event in events:
+                    yield _changes(tree, {path for _, path in event})
         except (FileNotFoundError, RuntimeError):  # the folder is gone, or the library has lost its thread
             return
         except BaseExceptionGroup as group:

@@ -1,7 +1,5 @@
 """The port LanguageDetector over py3langid (Lui and Baldwin: langid.py, ACL 2012)."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier

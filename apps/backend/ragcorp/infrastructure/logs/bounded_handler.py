@@ -1,7 +1,5 @@
 """Log lines through a bounded queue: a blocked sink costs lines, but never blocks the service."""
 
-from __future__ import annotations
-
 import logging
 import os
 import queue

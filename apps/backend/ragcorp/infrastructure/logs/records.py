@@ -1,7 +1,5 @@
 """The safe part of a log record: no user text, no message of a library's exception, no forged lines."""
 
-from __future__ import annotations
-
 import logging
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping

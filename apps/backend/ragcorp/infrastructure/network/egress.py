@@ -4,8 +4,6 @@ Only the operator sets addresses. A mistyped or poisoned name must not reach the
 gives credentials to any local client. Loopback and private networks are allowed: local models run there.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import socket
 from urllib.parse import urlsplit

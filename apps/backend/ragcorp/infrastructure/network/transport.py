@@ -1,7 +1,5 @@
 """Connects to permitted addresses only. Imported where an extra with the HTTP client is installed."""
 
-from __future__ import annotations
-
 import ipaddress
 import socket
 from collections.abc import Iterable

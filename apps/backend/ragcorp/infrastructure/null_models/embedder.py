@@ -1,7 +1,5 @@
 """The embedder of EMBEDDING_PROVIDER=none: dense search is out, by configuration."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ragcorp.domain.embeddings import EmbeddingModel, Vector

@@ -1,7 +1,5 @@
 """The port Answerer over any OpenAI-compatible ``/chat/completions``, streamed."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt

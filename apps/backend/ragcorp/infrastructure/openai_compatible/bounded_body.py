@@ -1,7 +1,5 @@
 """Bounds what a client reads of a response. Imported where the extra is installed only."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import NoReturn, cast
 

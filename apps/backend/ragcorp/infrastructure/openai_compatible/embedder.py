@@ -1,7 +1,5 @@
 """The port Embedder over any OpenAI-compatible ``/embeddings``."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Sends spans by OTLP over HTTP, to OTEL_EXPORTER_OTLP_ENDPOINT."""
 
-from __future__ import annotations
-
 import asyncio
 
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter

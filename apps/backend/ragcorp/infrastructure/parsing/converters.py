@@ -1,7 +1,5 @@
 """One function per rich format: from a file to raw text."""
 
-from __future__ import annotations
-
 import html
 import io
 import re

@@ -1,7 +1,5 @@
 """Cuts one segment of a text into pieces under the caps: prose by structure, tables between rows."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -45,8 +43,8 @@ class Spans:
         return (start + left, start + len(span.rstrip())) if left < len(span) else (start, start)
 
     def skip_space(self, start: int, end: int) -> int:
-        found = _NOT_SPACE.search(self.text, start, end)
-        return found.start() if found else end
+        match = _NOT_SPACE.search(self.text, start, end)
+        return match.start() if match else end
 
     def tokens(self, start: int, end: int) -> int:
         """Return ``estimate_tokens`` of the span: from the map where it begins and ends at white space."""
@@ -265,7 +263,7 @@ class Cutter:
         if low == floor:
             return self._spans.skip_space(low, start)
         for boundary in self._boundaries:
-            found = boundary.search(text, low, start)
-            if found and found.end() < start:
-                return found.end()
+            match = boundary.search(text, low, start)
+            if match and match.end() < start:
+                return match.end()
         return start

@@ -1,7 +1,5 @@
 """Decodes bytes of unknown encoding and cleans text."""
 
-from __future__ import annotations
-
 import codecs
 import re
 import unicodedata

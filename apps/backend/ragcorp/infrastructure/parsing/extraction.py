@@ -1,7 +1,5 @@
 """The shield between the parsing libraries and us."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 It imports nothing of ragcorp, so that the program starts from its path alone.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Bounds on what a file may grow to, and the errors for files that give no text."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile
@@ -40,9 +38,7 @@ def corrupt(kind: str) -> UnreadableDocumentError:
 
 def encrypted(kind: str) -> UnreadableDocumentError:
     return UnreadableDocumentError(
-        f"The {kind} file is protected by a password.",
-        field="content",
-        remedy="Remove the password and send it again.",
+        f"The {kind} file is protected by a password.", field="content", remedy="Remove the password and send it again."
     )
 
 
@@ -91,7 +87,7 @@ def _shared_text(archive: zipfile.ZipFile) -> int:
         sheet = archive.read(name)
         if sheet.count(b"<") * longest < _HARMLESS:
             continue
-        for found in _STRING_CELL.finditer(sheet):
-            index = int(found.group(1))
+        for match in _STRING_CELL.finditer(sheet):
+            index = int(match.group(1))
             total += lengths[index] if index < len(lengths) else 0
     return total

@@ -1,7 +1,5 @@
 """The kinds of file that are taken, by file name suffix, or by a name that has none."""
 
-from __future__ import annotations
-
 from pathlib import PurePosixPath
 
 from ragcorp.domain.exceptions import UnsupportedMediaTypeError

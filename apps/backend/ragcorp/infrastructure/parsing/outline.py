@@ -97,10 +97,10 @@ def _tables(text: str, lines: Lines, fences: Sequence[tuple[int, int]], body_sta
     fence_starts = [start for start, _ in fences]
     tables: list[Table] = []
     free_from = body_start
-    for found in _SEPARATOR.finditer(text, body_start):
-        if "|" not in found.group():
+    for match in _SEPARATOR.finditer(text, body_start):
+        if "|" not in match.group():
             continue
-        separator = lines.number(found.start()) - 1
+        separator = lines.number(match.start()) - 1
         start = starts[separator - 1] if separator else -1
         if start < free_from or "|" not in row(separator - 1):
             continue

@@ -1,7 +1,5 @@
 """From the lines that a PDF shows to running text: whole sentences, headings, page starts."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -149,10 +147,10 @@ def without_furniture(pages: Sequence[Sequence[str]]) -> list[list[str]]:
 def _numbering(pages: Sequence[Sequence[str]]) -> int | None:
     """Return printed minus physical page number where the first or last lines of the pages show one."""
     offsets = Counter(
-        int(found.group(1)) - page
+        int(match.group(1)) - page
         for page, lines in enumerate(pages, 1)
         for line in {*lines[:1], *lines[-1:]}
-        if (found := _NUMBER_LINE.fullmatch(line))
+        if (match := _NUMBER_LINE.fullmatch(line))
     )
     if not offsets:
         return None
@@ -161,8 +159,8 @@ def _numbering(pages: Sequence[Sequence[str]]) -> int | None:
 
 
 def _is_number(line: str, page: int, offset: int | None) -> bool:
-    found = _NUMBER_LINE.fullmatch(line) if offset is not None else None
-    return found is not None and int(found.group(1)) - page == offset
+    match = _NUMBER_LINE.fullmatch(line) if offset is not None else None
+    return match is not None and int(match.group(1)) - page == offset
 
 
 def _key(line: str) -> str:

@@ -1,7 +1,5 @@
 """The parser of all supported file kinds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """A fast count of tokens without a tokenizer, and the same count for any span of one text."""
 
-from __future__ import annotations
-
 import re
 from array import array
 from bisect import bisect_left, bisect_right

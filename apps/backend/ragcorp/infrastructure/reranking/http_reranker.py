@@ -1,7 +1,5 @@
 """The port Reranker over the ``/rerank`` that hosted and self-hosted servers share."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

@@ -1,7 +1,5 @@
 """Recognises the part that a line or heading begins: a clause, an article, an annex, a chapter."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

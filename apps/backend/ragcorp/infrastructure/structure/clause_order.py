@@ -1,7 +1,5 @@
 """Which of the numbered lines of a text are parts of it: those that come in order."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field

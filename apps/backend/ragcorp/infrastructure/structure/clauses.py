@@ -1,7 +1,5 @@
 """Finds the lines and headings that begin clauses and articles of contracts and laws."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

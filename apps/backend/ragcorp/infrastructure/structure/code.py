@@ -138,17 +138,17 @@ def _spread(text: str, syntax: Syntax) -> list[_Symbol]:
     wrappers = sorted(syntax.wrappers, reverse=True)
     around: list[tuple[int, int]] = []
     spread = []
-    for found in syntax.definitions:
-        if found.kind in _MEMBERS:
-            spread.append(_member(found))
+    for definition in syntax.definitions:
+        if definition.kind in _MEMBERS:
+            spread.append(_member(definition))
             continue
-        while wrappers and wrappers[-1][0] <= found.start:
+        while wrappers and wrappers[-1][0] <= definition.start:
             around.append(wrappers.pop())
-        start, end = found.start, found.end
-        while around and around[-1][1] <= found.end:
+        start, end = definition.start, definition.end
+        while around and around[-1][1] <= definition.end:
             wrapped = around.pop()
-            start = wrapped[0] if wrapped[1] == found.end else start
-        base, _, only = found.kind.partition(".")
+            start = wrapped[0] if wrapped[1] == definition.end else start
+        base, _, only = definition.kind.partition(".")
         kind = _KINDS.get(base)
         is_entity = kind is not None and (only != "long" or "\n" in text[start:end])
         if base == "method" and not is_entity:
@@ -159,11 +159,11 @@ def _spread(text: str, syntax: Syntax) -> list[_Symbol]:
             end = _with_trailing(text, end, by_start)
         else:
             own_start = start
-        body = found.body if found.body is not None else text.find("\n", own_start)
+        body = definition.body if definition.body is not None else text.find("\n", own_start)
         spread.append(
             _Symbol(
                 start=start, end=end, own_start=own_start, body=body if body >= 0 else end, kind=kind, base=base,
-                parts=_parts(found.name, found.receiver, default=base not in ("scope", "path")),
+                parts=_parts(definition.name, definition.receiver, default=base not in ("scope", "path")),
                 is_entity=is_entity or base in ("scope", "path"),
             )
         )  # fmt: skip

@@ -1,7 +1,5 @@
 """Turns the entities of code and text into drafts: heads, tokens, keys, and the embedded text."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Sequence

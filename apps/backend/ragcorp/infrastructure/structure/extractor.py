@@ -1,7 +1,5 @@
 """Entities of any document: symbols where its path names source code, else sections, clauses and codes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

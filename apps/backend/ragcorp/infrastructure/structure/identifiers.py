@@ -1,7 +1,5 @@
 """Codes in a text: letters and digits, joined by - / . or _ (``FAC-2024-0113``, ``ACME/2024/7``, ``B12345678``)."""
 
-from __future__ import annotations
-
 import logging
 import re
 from bisect import bisect_right
@@ -154,8 +152,8 @@ def is_code(token: str) -> bool:
 
 def _codes(text: str) -> Iterator[tuple[str, int]]:
     behind_account = 0
-    for found in _TOKEN.finditer(text):
-        start, token = found.start(), found[0]
+    for match in _TOKEN.finditer(text):
+        start, token = match.start(), match[0]
         if len(token) > 2 * MAX_CODE or start < behind_account:
             continue
         account = account_at(text, start)
@@ -163,7 +161,7 @@ def _codes(text: str) -> Iterator[tuple[str, int]]:
             behind_account = start + len(account)
             yield account, start
             continue
-        before, behind = text[max(start - 2, 0) : start], text[found.end() : found.end() + 3]
+        before, behind = text[max(start - 2, 0) : start], text[match.end() : match.end() + 3]
         if before.endswith(_OF_ADDRESS) or (before.endswith("#") and before[0] not in "# (\n\t"):
             continue
         if behind.startswith(("@", "%", "€", "\\", "://")) or token[:4].lower() == "www.":
@@ -197,10 +195,10 @@ def _tables(text: str, lines: Lines) -> list[tuple[int, int, int]]:
     """Return the pipe tables as indexes of lines: of the header, of the first row, and behind the last row."""
     tables: list[tuple[int, int, int]] = []
     free = 0
-    for found in _RULE.finditer(text):
-        if "|" not in found[0]:
+    for match in _RULE.finditer(text):
+        if "|" not in match[0]:
             continue
-        rule = lines.index(found.start())
+        rule = lines.index(match.start())
         if rule - 1 < free or "|" not in lines.head(rule - 1, MAX_CONTENT):
             continue
         row = rule + 1

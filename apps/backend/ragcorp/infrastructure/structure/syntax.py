@@ -112,11 +112,11 @@ def _parsed(source: bytes, grammar: Grammar, deadline: float) -> Tree | None:
 
 def _outermost(source: bytes) -> Iterator[tuple[int, int]]:
     start, decorated = 0, False
-    for found in _STARTS.finditer(source):
-        if not decorated and found.start() > start:
-            yield start, found.start()
-            start = found.start()
-        decorated = found.group() == b"@"
+    for match in _STARTS.finditer(source):
+        if not decorated and match.start() > start:
+            yield start, match.start()
+            start = match.start()
+        decorated = match.group() == b"@"
     yield start, len(source)
 
 
@@ -187,7 +187,7 @@ class _Found:
     def syntax(self, text: str) -> Syntax:
         definitions = sorted(self._definitions.values(), key=lambda found: (found[0], -found[1]))
         self._calls.sort()
-        spans = [*self._leading, *self._wrappers, *((found[0], found[1]) for found in definitions)]
+        spans = [*self._leading, *self._wrappers, *((definition[0], definition[1]) for definition in definitions)]
         offsets = {offset for span in spans for offset in span}
         offsets.update(call[0] for call in self._calls)
         offsets.update(found[5] for found in definitions if found[5] is not None)

@@ -1,7 +1,5 @@
 """Shares a text out into sections, clauses and articles, and finds the codes in it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ragcorp.domain.structure.entities import EntityKind

@@ -1,7 +1,5 @@
 """Spans of a text that is not code, before they become entities."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -54,7 +52,7 @@ class Lines:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def index(self, offset: int) -> int:
         return bisect_right(self.starts, offset) - 1

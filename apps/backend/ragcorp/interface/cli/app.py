@@ -1,7 +1,5 @@
 """The command `ragcorp`: its commands, and the mapping of errors to exit codes."""
 
-from __future__ import annotations
-
 import asyncio
 import traceback
 from collections.abc import Sequence

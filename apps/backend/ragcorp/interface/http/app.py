@@ -1,7 +1,5 @@
 """Assembles the HTTP application from use cases."""
 
-from __future__ import annotations
-
 from functools import cache
 from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version

@@ -1,7 +1,5 @@
 """Context of a handler: the request, its caller and the services."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar

@@ -1,7 +1,5 @@
 """The OpenAPI description: FastAPI's, with schemas of every body and response, and the scope of each operation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Keyword arguments that describe stored things, shared by the methods that add and update them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypedDict

@@ -1,7 +1,5 @@
 """Blocking variant of ``Rag`` for scripts and notebooks: an event loop in another thread runs the calls."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import AsyncGenerator, Iterator

@@ -1,7 +1,5 @@
 """``rag.memory``, ``rag.history``, ``rag.artifacts`` and ``rag.chunks``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
@@ -88,11 +86,7 @@ class Items(Facade):
     ) -> ItemOutcome:
         """Change what is given; ``metadata`` and ``entities`` are replaced as a whole."""
         change = ItemChange(
-            text=text,
-            attributes=AttributeChange(**attributes),
-            session=session,
-            speaker=speaker,
-            entities=entities,
+            text=text, attributes=AttributeChange(**attributes), session=session, speaker=speaker, entities=entities
         )
         return await self._use_cases.save.change(external_id, change, principal=self._principal)
 

@@ -69,12 +69,7 @@ async def load_memory_context(
 
 
 def load_memory_context_blocking(
-    *,
-    context_engine_url: str,
-    token: str = "",
-    query: str = DEFAULT_QUERY,
-    limit: int = 10,
-    timeout: float = 3.0,
+    *, context_engine_url: str, token: str = "", query: str = DEFAULT_QUERY, limit: int = 10, timeout: float = 3.0
 ) -> str:
     """Return what ``load_memory_context`` returns, for code without an event loop.
 

@@ -1,7 +1,5 @@
 """Turns the arguments of library calls into requests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``rag.graph``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
@@ -9,15 +7,7 @@ from typing import Unpack
 from ragcorp.application.graph.load import GraphLoad
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
 from ragcorp.domain.extraction import ExtractionReport
-from ragcorp.domain.graph import (
-    ENTITY,
-    FACT,
-    Entity,
-    EntityReference,
-    Fact,
-    GraphOutcome,
-    GraphSelection,
-)
+from ragcorp.domain.graph import ENTITY, FACT, Entity, EntityReference, Fact, GraphOutcome, GraphSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.library.attributes import FactDetails, GraphAttributes, attributes_of
 from ragcorp.interface.library.collections import Facade

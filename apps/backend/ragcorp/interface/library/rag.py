@@ -21,10 +21,7 @@ from ragcorp.domain.structure.hydration import RecordedTurn
 from ragcorp.interface.library.collections import Artifacts, Chunks, History, Items
 from ragcorp.interface.library.files import grep_request, search_request
 from ragcorp.interface.library.graph import Graph
-from ragcorp.interface.request_values import (
-    parse_selection,
-    text_file,
-)
+from ragcorp.interface.request_values import parse_selection, text_file
 from ragcorp.interface.use_cases import UseCases
 
 

@@ -1,7 +1,5 @@
 """The base of all tools: strict arguments, no unknown names, and errors that repeat no value."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Keeps a context manager open in one task for many users."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager

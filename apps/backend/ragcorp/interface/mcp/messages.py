@@ -1,7 +1,5 @@
 """Refuses invalid JSON-RPC messages: the SDK drops them on stdin, and elsewhere its errors repeat what was sent."""
 
-from __future__ import annotations
-
 import json
 
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter

@@ -1,7 +1,5 @@
 """The MCP server: lists the tools, calls them within a deadline, and reports errors."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import warnings

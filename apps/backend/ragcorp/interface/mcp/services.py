@@ -1,7 +1,5 @@
 """Dependencies of the MCP interface: use cases, search counter, caller and deadlines."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol

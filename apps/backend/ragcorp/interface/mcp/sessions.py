@@ -1,7 +1,5 @@
 """Bounds the open sessions, and cancels the calls of clients that have left."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The process's stdin and stdout as a transport."""
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """The tools: their arguments and their calls of use cases. All of them only read."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -52,9 +50,7 @@ class Search(ToolCall):
         response = await services.use_cases.search.search(self.request(), principal=principal)
         services.counts.count_search(response)
         return ToolOutcome(
-            text=search_text(response),
-            document=tool_results(response),
-            status=search_status(self.name, response),
+            text=search_text(response), document=tool_results(response), status=search_status(self.name, response)
         )
 
 

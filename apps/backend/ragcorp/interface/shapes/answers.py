@@ -1,7 +1,5 @@
 """Answers and their citations."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any
 from uuid import UUID

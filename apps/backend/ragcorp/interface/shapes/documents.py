@@ -1,7 +1,5 @@
 """Documents without their text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any

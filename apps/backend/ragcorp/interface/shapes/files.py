@@ -1,7 +1,5 @@
 """Passages of files, and lines of a file."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any
 

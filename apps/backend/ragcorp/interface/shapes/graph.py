@@ -1,7 +1,5 @@
 """Entities and facts of the knowledge graph."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
@@ -138,10 +136,5 @@ def extraction_result(report: ExtractionReport) -> ExtractionResult:
 def _node(shape: type[Shape], node: Entity | Fact, **values: object) -> Shape:
     attributes = node.attributes
     return filled(
-        shape,
-        node,
-        attributes,
-        sensitivity=attributes.sensitivity.label,
-        kind=attributes.artifact_type,
-        **values,
+        shape, node, attributes, sensitivity=attributes.sensitivity.label, kind=attributes.artifact_type, **values
     )

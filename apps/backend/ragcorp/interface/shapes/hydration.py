@@ -1,7 +1,5 @@
 """What a turn of an episode shows, now and as it was recorded."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any

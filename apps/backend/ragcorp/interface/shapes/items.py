@@ -1,7 +1,5 @@
 """Items of the collections: memories, turns, artifacts and passages."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any

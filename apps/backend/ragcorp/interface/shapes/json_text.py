@@ -1,7 +1,5 @@
 """Shapes as JSON. The typed dicts describe them; writing them costs no validation."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """A memory context: the briefing and its items."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Results as plain text in the format of ADR-003's tool (one fact a line, for any passage), and their counts. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from typing_extensions import TypedDict

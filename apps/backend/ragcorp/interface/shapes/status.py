@@ -1,7 +1,5 @@
 """How the service is."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, with_config

@@ -1,7 +1,5 @@
 """Types that several shapes share, and the function that fills a shape from domain values."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypeVar, cast
 
 from pydantic import WithJsonSchema

@@ -1,7 +1,5 @@
 """The terminal UI."""
 
-from __future__ import annotations
-
 import os
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Ask: the answer as it is written, and the passages that it cites."""
 
-from __future__ import annotations
-
 import re
 import time
 from contextlib import aclosing

@@ -1,7 +1,5 @@
 """A pane of lines: numbered, marked, wrapped to its width; only visible lines are drawn."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

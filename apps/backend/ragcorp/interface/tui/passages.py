@@ -1,7 +1,5 @@
 """Passages on the screen: place, ranking and lines."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rich.text import Text

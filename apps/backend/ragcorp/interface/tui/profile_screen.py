@@ -1,7 +1,5 @@
 """The choice of the profile of search and ask."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from rich.text import Text

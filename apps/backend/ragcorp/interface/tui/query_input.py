@@ -1,7 +1,5 @@
 """The line in which a query or a question is typed."""
 
-from __future__ import annotations
-
 import re
 
 from textual import events

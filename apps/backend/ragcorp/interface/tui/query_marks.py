@@ -1,7 +1,5 @@
 """Finds the words of a query in a shown line, whatever their accents and endings."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """The parts that search and ask share: input, profile, list, pane, and work that newer work replaces."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Awaitable
 from typing import ClassVar, TypeVar

@@ -1,7 +1,5 @@
 """The list of results. ``>`` marks the selected row, also without colour."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from rich.text import Text

@@ -1,7 +1,5 @@
 """Search as you type: the passages, and the selected one with its marks."""
 
-from __future__ import annotations
-
 import time
 from functools import partial
 from typing import ClassVar

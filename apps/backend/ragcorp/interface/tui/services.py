@@ -1,7 +1,5 @@
 """Dependencies of the terminal UI."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ragcorp.domain.principal import Principal

@@ -1,7 +1,5 @@
 """Makes text safe for the terminal, and wraps it."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

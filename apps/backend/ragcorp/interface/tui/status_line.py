@@ -1,7 +1,5 @@
 """The outcome of the last action: counts, degraded sources or the failure."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from rich.text import Text

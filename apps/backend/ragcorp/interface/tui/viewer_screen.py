@@ -1,7 +1,5 @@
 """Shows a file at the lines of a passage, or the passage alone where the file cannot be had."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,9 +46,7 @@ class ViewerScreen(Screen[None]):
     DEFAULT_CSS = """
     ViewerScreen Label { width: 100%; height: 1; background: $panel; text-style: bold; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "dismiss", "Back", key_display="Esc"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "Back", key_display="Esc")]
 
     def __init__(self, services: TuiServices, opened: Opened) -> None:
         super().__init__()

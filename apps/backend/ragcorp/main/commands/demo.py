@@ -1,7 +1,5 @@
 """Opens the demo: the packaged corpus over the embedded PostgreSQL, with hybrid search on."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """`ragcorp doctor`: checks the installation, the database and the models."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import AsyncIterator, Iterator
 from importlib.util import find_spec

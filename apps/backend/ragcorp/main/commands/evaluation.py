@@ -1,7 +1,5 @@
 """Opens an evaluation: a throw-away workspace, long deadlines and a cache of embeddings on disk."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import AsyncIterator, Mapping

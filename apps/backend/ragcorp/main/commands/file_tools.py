@@ -1,7 +1,5 @@
 """Search and reading of the user's own files, without a database."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ragcorp.application.files.read import ReadFile

@@ -1,7 +1,5 @@
 """Opens the use cases of `ragcorp keys`: the database without models."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -42,10 +42,7 @@ async def _serve_logged(settings: Settings) -> None:
     caller = local_caller(settings)  # the user who starts the command may read the data folder
     opening = Held(lambda: _opened(settings), name="storage of the MCP server")
     server = make_mcp_server(
-        opening.value,
-        caller_of=lambda _: caller,
-        limits=mcp_limits(settings),
-        version=ragcorp.__version__,
+        opening.value, caller_of=lambda _: caller, limits=mcp_limits(settings), version=ragcorp.__version__
     )
     serving = asyncio.create_task(_serve(server, opening), name="MCP over stdio")
     try:

@@ -1,7 +1,5 @@
 """The doctor's checks of the models: embeds one short text and answers one short question."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from contextlib import aclosing

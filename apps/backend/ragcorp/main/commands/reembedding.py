@@ -1,7 +1,5 @@
 """Opens the use cases that change the embedding model of a database."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -66,10 +64,7 @@ async def open_models(target: Target, choice: ModelChoice | None) -> AsyncIterat
             )
             reembed = Reembed(embedder=embedder, store=store, cache=cache, backlog=pending)
         yield Models(
-            reembed=reembed,
-            switch_back=SwitchBack(store=store),
-            drop=DropVectors(store=store),
-            states=store.models,
+            reembed=reembed, switch_back=SwitchBack(store=store), drop=DropVectors(store=store), states=store.models
         )
 
 
@@ -117,11 +112,7 @@ def _overrides(choice: ModelChoice) -> dict[str, object]:
             limit=f"{LOCAL_MODEL[0]}, {LOCAL_MODEL[1]} dimensions",
             remedy="Name that one, or give --provider openai.",
         )
-    return {
-        "embedding_provider": provider.value,
-        "embedding_model": choice.name,
-        "embedding_dim": dimensions,
-    }
+    return {"embedding_provider": provider.value, "embedding_model": choice.name, "embedding_dim": dimensions}
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """The doctor's checks of the network and the disk."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """`ragcorp tui`: the terminal UI over an open container."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

@@ -1,7 +1,5 @@
 """Backs up and restores a database: the embedded one as its superuser, any other as its owner."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime
 from pathlib import Path
@@ -65,10 +63,7 @@ def _restore(storage: Storage, file: Path, *, replace: bool, on_bytes: OnBytes) 
         restore_dump(archive, dsn=storage.owner_dsn, programs=programs(), on_bytes=on_bytes)
         # the backup's model stays active, whatever the settings
         done = migrate(
-            storage.owner_dsn,
-            embedding_model=None,
-            application_dsn=storage.dsn,
-            superuser_dsn=storage.superuser_dsn,
+            storage.owner_dsn, embedding_model=None, application_dsn=storage.dsn, superuser_dsn=storage.superuser_dsn
         )
         return Restoration(backup=summary(file, archive.manifest), revision=done.current, kept=kept)
 
@@ -79,11 +74,7 @@ def programs() -> Programs:
         program = find_installation().program
     except MissingExtraError:
         return Programs.in_path()
-    return Programs(
-        pg_dump=program("pg_dump"),
-        pg_restore=program("pg_restore"),
-        psql=program("psql"),
-    )
+    return Programs(pg_dump=program("pg_dump"), pg_restore=program("pg_restore"), psql=program("psql"))
 
 
 def summary(file: Path, manifest: Manifest) -> Backup:

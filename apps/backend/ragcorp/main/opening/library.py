@@ -1,7 +1,5 @@
 """`ragcorp.open()`."""
 
-from __future__ import annotations
-
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -80,12 +78,7 @@ def open_rag(
     ...     rag.documents(limit=1)[0][0].external_id
     'contrato.md'
     """
-    overrides = {
-        "database_url": database_url,
-        "ragcorp_data_dir": data_dir,
-        "ragcorp_workspace": workspace,
-        **settings,
-    }
+    overrides = {"database_url": database_url, "ragcorp_data_dir": data_dir, "ragcorp_workspace": workspace, **settings}
     loaded = load_settings(overrides)
     return RagHandle(loaded, parts or Parts(), principal or local_principal(loaded))
 

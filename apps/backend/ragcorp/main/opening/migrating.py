@@ -1,7 +1,5 @@
 """Migrates on demand, and reports the schema revision."""
 
-from __future__ import annotations
-
 import anyio.to_thread
 
 from ragcorp.infrastructure.postgres.administration.migrations import state

@@ -1,7 +1,5 @@
 """Opens the use cases for a command of the command line."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 

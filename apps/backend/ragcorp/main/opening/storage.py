@@ -1,7 +1,5 @@
 """Where the database is: the embedded server, or the one that DATABASE_URL names."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
@@ -57,10 +55,7 @@ async def open_storage(settings: Settings) -> AsyncIterator[Storage]:
         watch = asyncio.create_task(_keep_running(server), name="embedded server watch")
         try:
             yield Storage(
-                dsn=running.app_dsn,
-                owner_dsn=running.owner_dsn,
-                embedded=True,
-                superuser_dsn=running.superuser_dsn,
+                dsn=running.app_dsn, owner_dsn=running.owner_dsn, embedded=True, superuser_dsn=running.superuser_dsn
             )
         finally:
             watch.cancel()

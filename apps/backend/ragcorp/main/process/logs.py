@@ -1,7 +1,5 @@
 """Logging of the commands: the standard library's, to stderr."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import sys

@@ -1,7 +1,5 @@
 """The service: the HTTP application over a container, with its background workers."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import platform

@@ -3,8 +3,6 @@
 What is no HTTP gets a problem response too.
 """
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections.abc import Callable

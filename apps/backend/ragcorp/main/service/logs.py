@@ -1,7 +1,5 @@
 """Logging of a service: structured lines through a handler that never blocks."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

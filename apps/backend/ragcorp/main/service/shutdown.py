@@ -1,7 +1,5 @@
 """Ends the service within its grace period, whatever hangs."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

@@ -1,7 +1,5 @@
 """Builds the status report: parts that are off, readiness findings and visible settings."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Sequence
 
 import ragcorp

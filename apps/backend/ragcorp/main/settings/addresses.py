@@ -1,7 +1,5 @@
 """The address of the service, and who may call it."""
 
-from __future__ import annotations
-
 import ipaddress
 import socket
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """The settings of a command: its arguments, then the environment."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ragcorp.interface.cli.console.services import Target

@@ -1,7 +1,5 @@
 """The caller without a credential: the local user, in RAGCORP_WORKSPACE."""
 
-from __future__ import annotations
-
 from ragcorp.domain.keys import EVERY_SCOPE, Caller
 from ragcorp.domain.principal import Principal
 from ragcorp.main.settings.schema import Settings

@@ -1,7 +1,5 @@
 """Settings for display: with their origin, without secrets."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit

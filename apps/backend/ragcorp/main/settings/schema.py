@@ -120,8 +120,7 @@ class Settings(BaseSettings):
 
     # files
     allowed_paths: str = Field(
-        "",
-        description="Folders whose files may be searched and read, as [name=]dir[:[name=]dir...]; empty: none.",
+        "", description="Folders whose files may be searched and read, as [name=]dir[:[name=]dir...]; empty: none."
     )
     files_workspace: str = Field(
         "default", pattern=WORKSPACE_PATTERN.pattern, description="The workspace whose callers may read these files."

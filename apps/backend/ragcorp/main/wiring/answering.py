@@ -1,7 +1,5 @@
 """Builds the answers to questions, their conversations and the memory context."""
 
-from __future__ import annotations
-
 from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
 from ragcorp.application.answering.cited_pages import CitedPages
 from ragcorp.application.answering.conversations import ConversationLimits, Conversations

@@ -1,7 +1,5 @@
 """Opens what every capability needs: database, embedder, stores and observers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Builds the use cases of the collections."""
 
-from __future__ import annotations
-
 from ragcorp.application.documents.edit_chunk import EditChunk
 from ragcorp.application.documents.list_chunks import ListChunks
 from ragcorp.application.documents.revise import ReviseDocument

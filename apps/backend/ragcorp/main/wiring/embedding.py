@@ -1,7 +1,5 @@
 """Builds the embedding of stored texts, and the caches of vectors."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ragcorp.application.embedding.embed_pending import EmbedPending

@@ -1,7 +1,5 @@
 """Builds search and reading of files; needs no database."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ragcorp.application.files.grep import GrepFiles

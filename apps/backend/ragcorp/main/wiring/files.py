@@ -1,7 +1,5 @@
 """Builds search and reading of files in place: roots, use cases and the source."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ragcorp.application.files.candidates import FileCandidates

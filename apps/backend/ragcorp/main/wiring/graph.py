@@ -1,7 +1,5 @@
 """Builds the knowledge graph: its use cases, its source, and the language model that extracts facts."""
 
-from __future__ import annotations
-
 from ragcorp.application.graph.delete import DeleteFromGraph
 from ragcorp.application.graph.extract_facts import ExtractFacts
 from ragcorp.application.graph.load import LoadGraph

@@ -1,7 +1,5 @@
 """Builds the hydration of episodes and the structure source."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ragcorp.application.hydration.budget_filling import KeywordChunks
@@ -42,12 +40,7 @@ def structure_source(settings: Settings, database: Database) -> StructureSource:
 
 
 def make_hydration(
-    settings: Settings,
-    *,
-    database: Database,
-    embedder: Embedder,
-    scan: VectorScan,
-    keywords: KeywordChunks,
+    settings: Settings, *, database: Database, embedder: Embedder, scan: VectorScan, keywords: KeywordChunks
 ) -> HydrationParts:
     """Return hydration and the store of episodes. Without vectors only anchors are hydrated."""
     episodes = PostgresEpisodeStore(database=database)
@@ -74,11 +67,7 @@ def make_hydration(
             failures=settings.circuit_breaker_failures, cooldown_seconds=settings.circuit_breaker_cooldown_seconds
         ),
     )
-    return HydrationParts(
-        hydrate=hydrate,
-        introspect=IntrospectHydration(episodes=episodes),
-        episodes=episodes,
-    )
+    return HydrationParts(hydrate=hydrate, introspect=IntrospectHydration(episodes=episodes), episodes=episodes)
 
 
 def similarity_threshold(settings: Settings, model: ActiveModel | None) -> float:

@@ -1,7 +1,5 @@
 """Builds the ingestion of documents: from requests, folders and watched folders."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 
@@ -68,9 +66,7 @@ def make_ingestion(base: Base, *, embed_pending: EmbedPending) -> IngestionParts
         ingest=ingest,
         ingest_folder=IngestFolder(documents=documents, files=files, default_language=settings.default_language),
         watch_folder=WatchFolder(
-            sync=SyncFolder(documents=documents, files=files, records=records),
-            files=files,
-            watching=LocalWatching(),
+            sync=SyncFolder(documents=documents, files=files, records=records), files=files, watching=LocalWatching()
         ),
         refresh_structure=RefreshStructure(
             backlog=PostgresStructureBacklog(database=database), extractor=extractor, is_plain=parser.is_plain

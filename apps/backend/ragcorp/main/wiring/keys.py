@@ -1,7 +1,5 @@
 """Builds the authentication of keys."""
 
-from __future__ import annotations
-
 import time
 from datetime import UTC, datetime
 

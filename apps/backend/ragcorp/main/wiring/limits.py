@@ -1,7 +1,5 @@
 """Builds the token budget of keys, and the deadlines of requests."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Builds the models: embedder, answerer, reranker."""
 
-from __future__ import annotations
-
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.ports.collections import Reranker
 from ragcorp.domain.ports.models import Answerer, Embedder

@@ -1,7 +1,5 @@
 """Builds the parts of a search: sources, profiles, planner and pipeline."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
@@ -34,11 +32,7 @@ from ragcorp.infrastructure.postgres.models.registry import ActiveModel
 from ragcorp.infrastructure.postgres.tables.collections import TABLES
 from ragcorp.main.settings.schema import Settings
 
-FILTER_FIELDS = {
-    Collection.ARTIFACTS: DOCUMENT_FIELDS,
-    Collection.MEMORY: ITEM_FIELDS,
-    Collection.HISTORY: ITEM_FIELDS,
-}
+FILTER_FIELDS = {Collection.ARTIFACTS: DOCUMENT_FIELDS, Collection.MEMORY: ITEM_FIELDS, Collection.HISTORY: ITEM_FIELDS}
 
 
 def require_names_of_their_own(sources: Mapping[str, RetrievalSource]) -> None:
@@ -145,11 +139,7 @@ def make_ranked_search(
     analyzer: TextAnalyzer,
 ) -> RankedSearch:
     return RankedSearch(
-        fan_out=SourceFanOut(
-            sources=sources,
-            source_timeout_seconds=settings.source_timeout_seconds,
-            breaker=breaker,
-        ),
+        fan_out=SourceFanOut(sources=sources, source_timeout_seconds=settings.source_timeout_seconds, breaker=breaker),
         repository=repository,
         store=store,
         pipeline=StepPipeline(

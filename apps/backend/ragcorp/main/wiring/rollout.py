@@ -1,7 +1,5 @@
 """Builds the roll-out of a new profile: assignment, observers and shadow searches."""
 
-from __future__ import annotations
-
 from contextlib import AsyncExitStack
 
 from ragcorp.application.retrieval.rollout.assignment import RolloutObservers, planned_rollout

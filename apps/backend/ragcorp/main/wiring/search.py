@@ -1,7 +1,5 @@
 """Builds the search: sources, profiles, ranking, hydration and roll-out."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

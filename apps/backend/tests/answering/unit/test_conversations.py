@@ -190,10 +190,7 @@ async def test_a_reader_of_public_things_reads_the_own_turns() -> None:
 
 @pytest.mark.parametrize(
     ("error", "reason"),
-    [
-        (StorageUnavailableError("out", reason="unreachable"), "unreachable"),
-        (ConflictError("taken"), "conflict"),
-    ],
+    [(StorageUnavailableError("out", reason="unreachable"), "unreachable"), (ConflictError("taken"), "conflict")],
 )
 async def test_what_cannot_be_stored_fails_no_answer(error: Exception, reason: str) -> None:
     world = World()

@@ -13,11 +13,7 @@ import pytest
 from ragcorp.application.embedding.embed_pending import EmbeddingWorker
 from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.embeddings import Vector
-from ragcorp.domain.exceptions import (
-    EmbedderUnavailableError,
-    InvalidInputError,
-    NotFoundError,
-)
+from ragcorp.domain.exceptions import EmbedderUnavailableError, InvalidInputError, NotFoundError
 from ragcorp.main.opening.library import make_rag
 from ragcorp.main.wiring.base import Parts
 from support.models.embedders import BrokenEmbedder, HashingEmbedder

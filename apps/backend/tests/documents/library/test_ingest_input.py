@@ -9,11 +9,7 @@ from typing import Any
 import pytest
 
 from ragcorp.domain.documents import DocumentAttributes, SourceFile
-from ragcorp.domain.exceptions import (
-    InvalidInputError,
-    NotFoundError,
-    UnreadableDocumentError,
-)
+from ragcorp.domain.exceptions import InvalidInputError, NotFoundError, UnreadableDocumentError
 from ragcorp.domain.ingestion import IngestFailure, IngestRequest, IngestResult
 from ragcorp.main.opening.library import make_rag
 from ragcorp.main.wiring.base import Parts

@@ -23,12 +23,7 @@ def provider() -> Iterator[FakeOpenAI]:
 
 
 @pytest.fixture
-def ragcorp(
-    provider: FakeOpenAI,
-    dsn: str,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Command:
+def ragcorp(provider: FakeOpenAI, dsn: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     """Run a command over a database with a few cached vectors of the test's model."""
     for variable, value in {
         "DATABASE_URL": dsn,

@@ -73,8 +73,5 @@ async def test_a_calibrated_distance_stays_and_is_told_with_the_active_model(emp
 
 @pytest.mark.parametrize("distance", [0, -0.1, 2.1])
 def test_a_distance_out_of_range_is_refused_by_the_table(owner_dsn: str, distance: float) -> None:
-    with (
-        connected(owner_dsn) as connection,
-        pytest.raises(Exception, match="ck_embedding_models_distance_threshold"),
-    ):
+    with connected(owner_dsn) as connection, pytest.raises(Exception, match="ck_embedding_models_distance_threshold"):
         connection.execute("UPDATE embedding_models SET distance_threshold = %s", (distance,))

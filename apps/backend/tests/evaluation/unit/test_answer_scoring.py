@@ -8,15 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragcorp.domain.exceptions import InvalidInputError, NotFoundError
-from ragcorp.evaluation.answers import (
-    AskQuestion,
-    CitedSpan,
-    GivenAnswer,
-    _folded,
-    judged,
-    shares,
-    shares_by_kind,
-)
+from ragcorp.evaluation.answers import AskQuestion, CitedSpan, GivenAnswer, _folded, judged, shares, shares_by_kind
 from ragcorp.infrastructure.evaluation_sets.questions import read_questions
 
 FACT = AskQuestion(

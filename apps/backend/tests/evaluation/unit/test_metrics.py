@@ -73,9 +73,7 @@ def test_a_document_stands_where_its_best_passage_stands() -> None:
     found=st.lists(st.lists(st.tuples(st.sampled_from(DOCUMENTS), st.integers(0, 5)), max_size=40), min_size=4),
 )
 def test_metrics_agree_with_ranx(
-    tmp_path_factory: pytest.TempPathFactory,
-    judged: list[dict[str, int]],
-    found: list[list[tuple[str, int]]],
+    tmp_path_factory: pytest.TempPathFactory, judged: list[dict[str, int]], found: list[list[tuple[str, int]]]
 ) -> None:
     """Several passages a document, ties, unjudged documents; by way of the TREC file, in which ties must not move."""
     os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # compiling ranx takes minutes on a busy machine, our runs none

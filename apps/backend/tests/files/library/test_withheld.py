@@ -191,10 +191,7 @@ async def test_a_file_is_one_result_with_its_document_however_its_path_is_writte
     assert hit.chunk.external_id == "acta"
 
 
-@pytest.mark.parametrize(
-    "attributes",
-    [RESTRICTED, DocumentAttributes(visibility_scope=VisibilityScope.PRIVATE)],
-)
+@pytest.mark.parametrize("attributes", [RESTRICTED, DocumentAttributes(visibility_scope=VisibilityScope.PRIVATE)])
 async def test_a_deleted_document_withholds_until_it_is_purged(rag: Rag, attributes: DocumentAttributes) -> None:
     await rag.ingest_text(FILE, TEXT, attributes=attributes)
     await rag.delete(FILE)

@@ -341,10 +341,7 @@ def test_no_path_reads_outside_the_roots(root: Path, tmp_path: Path, examples: i
 # the nasty inputs
 
 
-@pytest.mark.parametrize(
-    ("line", "prepared"),
-    [("N62", None), ("N63", "/etc/passwd"), ("N63", "docs-secret")],
-)
+@pytest.mark.parametrize(("line", "prepared"), [("N62", None), ("N63", "/etc/passwd"), ("N63", "docs-secret")])
 def test_nasty_inputs(eval_dir: Path, tmp_path: Path, line: str, prepared: str | None) -> None:
     lines = map(json.loads, (eval_dir / "nasty_inputs.jsonl").read_text("utf-8").splitlines())
     [given] = [each for each in lines if each["id"] == line]

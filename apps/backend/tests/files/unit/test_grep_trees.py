@@ -38,12 +38,7 @@ class TestTreeSearch(LineSearchTests):
             },
         )
         matches = await self.search(docs, terms=("clave",))
-        assert sorted(found(matches)) == [
-            "docs/a.txt",
-            "docs/keep.log",
-            "docs/sub/b.log",
-            "docs/sub/solo-raiz.txt",
-        ]
+        assert sorted(found(matches)) == ["docs/a.txt", "docs/keep.log", "docs/sub/b.log", "docs/sub/solo-raiz.txt"]
         everything = await self.search(docs, terms=("clave",), gitignore=False)
         assert sorted(found(everything)) == [
             "docs/a.txt",

@@ -37,7 +37,7 @@ def grown(root: Path) -> LocalFiles:
 def test_the_rules_of_nested_files(tmp_path: Path) -> None:
     files = grown(tmp_path)
     assert [entry.relative for entry in files.find(tmp_path)] == [
-        *("a.md", "año/ñ.md", "docs/a.log", "docs/build/y.md", "keep.log", "src/a.md", "vendor/own/w.md"),
+        *("a.md", "año/ñ.md", "docs/a.log", "docs/build/y.md", "keep.log", "src/a.md", "vendor/own/w.md")
     ]
     assert len(files.find(tmp_path, gitignore=False)) == len(TREE)
 
@@ -64,7 +64,7 @@ def test_part_of_a_tree_has_the_rules_of_the_whole(tmp_path: Path) -> None:
     assert found("docs") == ["docs/a.log", "docs/build/y.md"]
     assert found("build", "build/x.md", "src/tmp/z.md", "docs/sub/b.md") == []
     assert found("docs", "docs/build", "docs/build/y.md", "a.md", "nowhere/x.md") == [
-        *("a.md", "docs/a.log", "docs/build/y.md"),
+        *("a.md", "docs/a.log", "docs/build/y.md")
     ]
 
 

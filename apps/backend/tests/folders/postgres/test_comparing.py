@@ -110,9 +110,7 @@ async def test_only_what_was_stored_from_the_tree_is_deleted(folder: Folder) -> 
     await folder.once(events=events)
     assert events.of(DELETED) == ["ours.md"]
     assert sorted(map(str, events.of(KEPT))) == ["replaced.md", "same.md"]
-    assert await folder.names() == [
-        *("other.md", "outside/x.md", "replaced.md", "same.md", "stays.md", "uploaded.md"),
-    ]
+    assert await folder.names() == [*("other.md", "outside/x.md", "replaced.md", "same.md", "stays.md", "uploaded.md")]
     again = Events()
     await folder.once(events=again)
     assert again.of(KEPT) == []

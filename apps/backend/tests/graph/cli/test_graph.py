@@ -33,10 +33,7 @@ def written(path: Path, *lines: object) -> str:
 def test_a_file_is_loaded_once(ragcorp: Command, tmp_path: Path) -> None:
     file = written(tmp_path / "graph.jsonl", *LINES)
     done = ragcorp("graph", "load", file, "--json")
-    assert (done.code, done.json) == (
-        0,
-        {"created": 3, "updated": 0, "unchanged": 0, "failed": 0, "failures": []},
-    )
+    assert (done.code, done.json) == (0, {"created": 3, "updated": 0, "unchanged": 0, "failed": 0, "failures": []})
     assert "3 of 3 lines" in done.err
     again = ragcorp("graph", "load", file, "--json").json
     assert (again["created"], again["unchanged"]) == (0, 3)

@@ -57,8 +57,7 @@ async def server() -> AsyncIterator[FakeOpenAI]:
 def with_model(server: FakeOpenAI, database: Database, model: str = "m") -> ExtractFacts:
     endpoint = Endpoint(base_url=server.base_url, api_key="", timeout_seconds=1.0, max_retries=0)
     return ExtractFacts(
-        extractor=OpenAIFactExtractor(endpoint=endpoint, model=model),
-        store=PostgresExtractionStore(database=database),
+        extractor=OpenAIFactExtractor(endpoint=endpoint, model=model), store=PostgresExtractionStore(database=database)
     )
 
 
@@ -208,10 +207,7 @@ async def test_a_bad_answer_is_left_for_later_and_an_outage_ends_the_run(
 
 
 async def test_a_chunk_that_goes_while_the_model_reads_leaves_no_fact(
-    database: Database,
-    documents: PostgresDocumentRepository,
-    graph: PostgresGraphRepository,
-    extract: ExtractFacts,
+    database: Database, documents: PostgresDocumentRepository, graph: PostgresGraphRepository, extract: ExtractFacts
 ) -> None:
     await documents.save_many([written("a.md", "Ana dirige Zafiro.")], principal=ANYONE)
     store = PostgresExtractionStore(database=database)

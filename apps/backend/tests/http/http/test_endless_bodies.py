@@ -142,12 +142,7 @@ BODILESS = [
     (b"OPTIONS /documents", 405),
     (b"POST /none", 404),
 ]
-UNENDED = [
-    (b"Content-Length: 5\r\n\r\n", b""),
-    (CHUNKED, b""),
-    (CHUNKED, b"1\r\na\r\n"),
-    (CHUNKED + b"0\r\nX: ", b"a"),
-]
+UNENDED = [(b"Content-Length: 5\r\n\r\n", b""), (CHUNKED, b""), (CHUNKED, b"1\r\na\r\n"), (CHUNKED + b"0\r\nX: ", b"a")]
 
 
 async def test_where_no_body_is_read_none_is_waited_for(

@@ -17,10 +17,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_it_is_not_waited_for(
-    world: World,
-    make_app: MakeApp,
-    make_client: Callable[[Any], httpx.AsyncClient],
-    monkeypatch: pytest.MonkeyPatch,
+    world: World, make_app: MakeApp, make_client: Callable[[Any], httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = asyncio.Event()
 

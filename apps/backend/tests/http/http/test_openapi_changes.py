@@ -39,6 +39,4 @@ async def test_only_named_places_differ(client: httpx.AsyncClient) -> None:
     new = (await client.get("/openapi.json")).json()
     introduction = old["info"]["description"]
     assert IDEMPOTENCY_KEY in introduction
-    assert differences(old, new) == {
-        "/info/description": (introduction, introduction.replace(IDEMPOTENCY_KEY, "")),
-    }
+    assert differences(old, new) == {"/info/description": (introduction, introduction.replace(IDEMPOTENCY_KEY, ""))}

@@ -104,7 +104,6 @@ async def test_no_request_names_a_place_to_connect_to(client: httpx.AsyncClient)
                 names |= {parameter["name"], *names_of(parameter.get("schema"), components)}
     assert {"query", "limit", "text"} <= names
     places = re.compile(
-        r"ur[il]|host|endpoint|webhook|callback|proxy|server|address|model|provider|api_?key",
-        re.IGNORECASE,
+        r"ur[il]|host|endpoint|webhook|callback|proxy|server|address|model|provider|api_?key", re.IGNORECASE
     )
     assert [name for name in sorted(names) if places.search(name)] == []

@@ -58,7 +58,7 @@ func Login(user, password string) (string, error) {
 	}
 	return SignToken(user)
 }
-""",
+"""
 }
 
 SECURITY = {

@@ -13,13 +13,7 @@ from ragcorp.application.structure.anchors import AnchorOptions
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.structure.entities import EntityKind
 from ragcorp.domain.structure.hydration import DropReason, WarningCode
-from support.hydration.in_memory import (
-    Kept,
-    MemoryFrequencies,
-    MemoryIndex,
-    MemoryKeywords,
-    ref,
-)
+from support.hydration.in_memory import Kept, MemoryFrequencies, MemoryIndex, MemoryKeywords, ref
 from support.hydration.world import (
     BEN,
     COOK,
@@ -162,12 +156,7 @@ async def test_where_words_find_nothing_either_anchors_alone_are_shown() -> None
 
 
 @pytest.mark.parametrize(
-    "options",
-    [
-        HydrationOptions(semantic=False),
-        with_limits(semantic_tokens=0),
-        with_limits(semantic_entities=0),
-    ],
+    "options", [HydrationOptions(semantic=False), with_limits(semantic_tokens=0), with_limits(semantic_entities=0)]
 )
 async def test_without_semantic_ranking_neither_model_nor_words_are_asked(options: HydrationOptions) -> None:
     world = World(options=options)

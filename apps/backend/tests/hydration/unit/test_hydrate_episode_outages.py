@@ -38,8 +38,7 @@ async def test_an_embedder_with_a_bug_is_an_embedder_that_is_out() -> None:
 
 @pytest.mark.parametrize("method", ["files", "of_documents", "texts"])
 @pytest.mark.parametrize(
-    ("error", "reason"),
-    [(DOWN, "connection_lost"), (ConfigurationError("login refused"), "configuration")],
+    ("error", "reason"), [(DOWN, "connection_lost"), (ConfigurationError("login refused"), "configuration")]
 )
 async def test_without_structure_the_hydration_is_empty_says_why_and_is_no_turn(
     method: str, error: Exception, reason: str

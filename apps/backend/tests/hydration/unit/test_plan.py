@@ -38,10 +38,7 @@ def limits(
     tokens: int = 4000, entities: int = 20, *, semantic_tokens: int = 4000, semantic_entities: int = 10
 ) -> HydrationLimits:
     return HydrationLimits(
-        max_tokens=tokens,
-        max_entities=entities,
-        semantic_tokens=semantic_tokens,
-        semantic_entities=semantic_entities,
+        max_tokens=tokens, max_entities=entities, semantic_tokens=semantic_tokens, semantic_entities=semantic_entities
     )
 
 
@@ -266,10 +263,7 @@ def test_an_entity_without_a_head_of_its_own_is_dropped_whole() -> None:
 def test_warnings_of_before_come_first() -> None:
     ambiguous = HydrationWarning(code=WarningCode.AMBIGUOUS_MENTION, message="`login` names 12.", key="a.go::login")
     planned = plan([anchor(ref("a.go::f", 9))], [], limits=limits(0), warnings=[ambiguous])
-    assert codes(planned) == [
-        (WarningCode.AMBIGUOUS_MENTION, "a.go::login"),
-        (WarningCode.ANCHOR_DROPPED, "a.go::f"),
-    ]
+    assert codes(planned) == [(WarningCode.AMBIGUOUS_MENTION, "a.go::login"), (WarningCode.ANCHOR_DROPPED, "a.go::f")]
 
 
 def test_what_vanished_is_left_out_and_positions_close_up() -> None:

@@ -82,11 +82,7 @@ async def place(make_container: Callable[..., Any], tmp_path: Path) -> AsyncIter
         enable_hybrid_search=True,
         key_cache_seconds=0,
     )
-    async with (
-        run_app(container) as app,
-        serving(app) as url,
-        httpx.AsyncClient(base_url=url, timeout=60) as client,
-    ):
+    async with run_app(container) as app, serving(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
         body = {"text": GUIDE, "metadata": {"path": "guia.md"}, "language": "es"}
         assert (await client.put("/documents/guia.md", json=body)).status_code == 201
         yield Place(client, container)

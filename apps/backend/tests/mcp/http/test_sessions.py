@@ -72,10 +72,7 @@ async def test_two_sessions_at_once_do_not_meet(behaviour: Behaviour) -> None:
 @with_each_protocol
 async def test_a_client_that_gives_up_cancels_the_use_case(behaviour: Behaviour, mode: str) -> None:
     behaviour.gate = asyncio.Event()
-    async with (
-        serving_endpoint(server_over(fake_services(behaviour))) as (url, _),
-        Client(url, mode=mode) as client,
-    ):
+    async with serving_endpoint(server_over(fake_services(behaviour))) as (url, _), Client(url, mode=mode) as client:
         async with anyio.create_task_group() as calls:
             calls.start_soon(client.call_tool, "ask", {"query": "x"})
             await behaviour.entered.wait()

@@ -12,11 +12,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from ragcorp.application.memory.load_context import DEFAULT_QUERY
-from ragcorp.domain.exceptions import (
-    FileAccessDeniedError,
-    InvalidInputError,
-    StorageUnavailableError,
-)
+from ragcorp.domain.exceptions import FileAccessDeniedError, InvalidInputError, StorageUnavailableError
 from ragcorp.domain.files.values import GrepCase, GrepMode, GrepRequest
 from ragcorp.domain.filters import Condition, Operator
 from ragcorp.domain.principal import Principal, Sensitivity

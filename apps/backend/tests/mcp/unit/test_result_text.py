@@ -84,11 +84,7 @@ def test_a_source_that_is_out_is_named_with_and_without_results() -> None:
     found = search_text(
         response(hit(1, 0.5, chunk(), collections=("artifact_chunks",)), reports=(report("dense"), late))
     )
-    assert found.splitlines()[:3] == [
-        "Found 1 results (searched: artifact_chunks):",
-        "Degraded: grep (timeout)",
-        "",
-    ]
+    assert found.splitlines()[:3] == ["Found 1 results (searched: artifact_chunks):", "Degraded: grep (timeout)", ""]
 
 
 def test_searched_is_what_answered_also_where_one_collection_alone_had_results() -> None:

@@ -45,13 +45,7 @@ async def reason(reranker: HttpReranker) -> str:
 async def test_scores_come_in_the_order_of_the_passages(server: FakeReranker, reranker: HttpReranker) -> None:
     assert await reranker.scores("el plazo", PASSAGES) == [3.0, 7.0, 5.0]
     assert server.bodies == [
-        {
-            "model": "reranker-test",
-            "query": "el plazo",
-            "documents": PASSAGES,
-            "top_n": 3,
-            "return_documents": False,
-        }
+        {"model": "reranker-test", "query": "el plazo", "documents": PASSAGES, "top_n": 3, "return_documents": False}
     ]
     assert server.headers[0]["authorization"] == f"Bearer {KEY}"
     assert reranker.name == "http"

@@ -126,9 +126,7 @@ class Endless:
         pass
 
 
-async def test_who_leaves_an_answer_that_is_being_written_leaves_a_failed_span(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_who_leaves_an_answer_that_is_being_written_leaves_a_failed_span(monkeypatch: pytest.MonkeyPatch) -> None:
     async with otlp_collector() as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "600000")  # only the end sends

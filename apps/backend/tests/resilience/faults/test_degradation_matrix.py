@@ -154,7 +154,7 @@ async def test_an_engine_at_fault_never_takes_the_answer_away(
 
 async def test_all_sources_out_is_a_503_that_says_when_to_come_back(make_container: MakeContainer) -> None:
     container = await make_container(
-        parts=Parts(embedder=BrokenEmbedder(passages=False), sources={"engine": ScriptedSource(answer=refused)}),
+        parts=Parts(embedder=BrokenEmbedder(passages=False), sources={"engine": ScriptedSource(answer=refused)})
     )
     rag = make_rag(container)
     await fill(rag, CONTRACTS)

@@ -14,10 +14,7 @@ from psycopg.rows import TupleRow
 
 from ragcorp.domain.exceptions import ConflictError, NotFoundError, StorageUnavailableError
 from ragcorp.infrastructure.postgres.administration import row_level_security
-from ragcorp.infrastructure.postgres.administration.inspection import (
-    OF_NO_WORKSPACE,
-    role_is_bound,
-)
+from ragcorp.infrastructure.postgres.administration.inspection import OF_NO_WORKSPACE, role_is_bound
 from ragcorp.infrastructure.postgres.administration.leakproof import NEEDED, mark_leakproof
 from ragcorp.infrastructure.postgres.administration.service_inspection import inspect_service
 from ragcorp.infrastructure.postgres.chunks import rows as chunk_rows

@@ -94,27 +94,13 @@ async def test_a_document_is_named_by_path_and_external_id(
     ) == [
         (
             "Doc-1/Sesión Usuario.md",
-            [
-                "file:sesion usuario.md",
-                "stem:sesionusuario",
-                "word:doc1",
-                "word:doc",
-                "word:sesion",
-                "word:usuario",
-            ],
+            ["file:sesion usuario.md", "stem:sesionusuario", "word:doc1", "word:doc", "word:sesion", "word:usuario"],
             False,
             "test-1",
         ),
         (
             "src/user_session.py",
-            [
-                "file:user_session.py",
-                "stem:usersession",
-                "word:src",
-                "word:usersession",
-                "word:user",
-                "word:session",
-            ],
+            ["file:user_session.py", "stem:usersession", "word:src", "word:usersession", "word:user", "word:session"],
             True,
             "test-1",
         ),

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.application.structure.anchors import (
-    AnchorOptions,
-    mentioned_files,
-    resolve,
-    wanted_names,
-)
+from ragcorp.application.structure.anchors import AnchorOptions, mentioned_files, resolve, wanted_names
 from ragcorp.application.structure.mentions.entities import names_of
 from ragcorp.application.structure.mentions.parsing import mentions
 from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.domain.ports.structure import Named, SyntaxNeighbours
 from ragcorp.domain.structure.entities import EntityKind, EntityRef
 from ragcorp.domain.structure.hydration import AnchorReason
-from ragcorp.domain.text.entity_names import (
-    article_name,
-    clause_name,
-    heading_name,
-    identifier_name,
-    symbol_name,
-)
+from ragcorp.domain.text.entity_names import article_name, clause_name, heading_name, identifier_name, symbol_name
 from support.structure.anchored import Corpus, clause, entity
 
 FILE = AnchorReason.EXPLICIT_FILE_MENTION

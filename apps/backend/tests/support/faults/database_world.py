@@ -71,9 +71,7 @@ def own_server() -> Iterator[OwnServer]:
     try:
         running = launcher.start()
         migrate(
-            running.owner_dsn,
-            embedding_model=(TEST_MODEL.name, TEST_MODEL.dimensions),
-            application_dsn=running.app_dsn,
+            running.owner_dsn, embedding_model=(TEST_MODEL.name, TEST_MODEL.dimensions), application_dsn=running.app_dsn
         )
         yield OwnServer(launcher=launcher, running=running, folder=folder)
     finally:

@@ -14,11 +14,7 @@ from ragcorp.main.service.app import run_app
 from ragcorp.main.wiring.container import Container
 
 MCP_HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-INITIALIZE = {
-    "protocolVersion": "2025-11-25",
-    "capabilities": {},
-    "clientInfo": {"name": "test", "version": "1"},
-}
+INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 TOOL = {"name": "hybrid_search", "arguments": {"query": "plazo de entrega"}}
 QUERY = {"query": "plazo de entrega"}
 

@@ -20,9 +20,7 @@ def files_of(roots: Roots) -> LocalFileRepository:
     assert binary is not None
     reader = reader_of(roots, max_read=4 * MAX_FILE)
     return LocalFileRepository(
-        roots=roots,
-        reader=reader,
-        search=Ripgrep(roots=roots, reader=reader, binary=binary, max_file_bytes=MAX_FILE),
+        roots=roots, reader=reader, search=Ripgrep(roots=roots, reader=reader, binary=binary, max_file_bytes=MAX_FILE)
     )
 
 

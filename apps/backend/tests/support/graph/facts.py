@@ -91,9 +91,7 @@ async def graph_search(
     database: Database, *, model: EmbeddingModel | None = TEST_MODEL, **options: Any
 ) -> PostgresGraphSearch:
     return PostgresGraphSearch(
-        database=database,
-        model=await active_model(database, configured=model),
-        options=GraphSearchOptions(**options),
+        database=database, model=await active_model(database, configured=model), options=GraphSearchOptions(**options)
     )
 
 

@@ -40,11 +40,7 @@ from ragcorp.domain.collections import Collection, Item, ItemSelection
 from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.files.values import FileAccess
 from ragcorp.domain.graph import EntityDraft, FactDraft
-from ragcorp.domain.ports.storage import (
-    BacklogCounts,
-    DocumentSelection,
-    PendingChunk,
-)
+from ragcorp.domain.ports.storage import BacklogCounts, DocumentSelection, PendingChunk
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchMode, SearchRequest, SearchResponse
 from ragcorp.domain.status import ContentCounts, Flag, PartStatus, Waiting

@@ -34,10 +34,5 @@ def hydrated(key: str, content: str, *, line: int, cut: bool = False) -> Hydrate
 
 def turn(*entities: HydratedEntity) -> Hydration:
     return Hydration(
-        episode_id="e",
-        turn=1,
-        entities=entities,
-        dropped=(),
-        warnings=(),
-        use=HydrationUse(limits=HydrationLimits()),
+        episode_id="e", turn=1, entities=entities, dropped=(), warnings=(), use=HydrationUse(limits=HydrationLimits())
     )

@@ -86,12 +86,7 @@ class Corpus:
         self.near = near_words(said)
         named = self._named(entities_wanted)
         files = mentioned_files(
-            said,
-            self._files(files_wanted),
-            named,
-            previous=shown,
-            frequencies=self.frequencies,
-            chunks=self.chunks,
+            said, self._files(files_wanted), named, previous=shown, frequencies=self.frequencies, chunks=self.chunks
         )
         of_documents = {
             each: tuple(entity for entity in self.entities if entity.document_id == each) for each in files.documents

@@ -143,11 +143,7 @@ class Files:
         lines = self.texts[path].split("\n")
         first, last = line_start or 1, min(line_end or len(lines), len(lines))
         return FileText(
-            path=path,
-            text="\n".join(lines[first - 1 : last]),
-            line_start=first,
-            line_end=last,
-            total_lines=len(lines),
+            path=path, text="\n".join(lines[first - 1 : last]), line_start=first, line_end=last, total_lines=len(lines)
         )
 
 
@@ -173,12 +169,7 @@ def answer(
     text: str, *, citations: Sequence[Citation] = (), abstained: bool = False, rewritten: str | None = None
 ) -> Answer:
     return Answer(
-        text=text,
-        abstained=abstained,
-        citations=tuple(citations),
-        degraded=(),
-        usage={},
-        rewritten_query=rewritten,
+        text=text, abstained=abstained, citations=tuple(citations), degraded=(), usage={}, rewritten_query=rewritten
     )
 
 

@@ -73,9 +73,7 @@ async def test_n01_nul(database_client: httpx.AsyncClient, nasty: dict[str, Nast
     (call,) = nasty["N01"].calls
     lines = [call, {"external_id": "otro.txt", "text": "Otro documento del lote."}]
     answer = await database_client.post(
-        "/documents/bulk",
-        content="\n".join(map(json.dumps, lines)),
-        headers={"Content-Type": "application/x-ndjson"},
+        "/documents/bulk", content="\n".join(map(json.dumps, lines)), headers={"Content-Type": "application/x-ndjson"}
     )
     assert '"failed":0' in answer.text
     assert await found(database_client, "hola") == ["a.txt"]

@@ -189,13 +189,7 @@ async def test_every_text_of_every_operation_is_tried(database_client: httpx.Asy
     untried = {(method, path) for path, methods in description["paths"].items() for method in methods} - tried
     assert (
         untried
-        == {
-            ("get", "/healthz"),
-            ("get", "/readyz"),
-            ("get", "/status"),
-            ("get", "/metrics"),
-            ("get", "/collections"),
-        }
+        == {("get", "/healthz"), ("get", "/readyz"), ("get", "/status"), ("get", "/metrics"), ("get", "/collections")}
         & untried
     )
     assert len(list(places(description))) > 100

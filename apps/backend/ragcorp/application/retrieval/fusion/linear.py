@@ -10,8 +10,6 @@ absolute scores must hold every candidate (``search.list_fusion``).
 Bruch, Gai, Ingber: An analysis of fusion functions for hybrid retrieval, ACM TOIS 2023, on convex combinations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from ragcorp.application.retrieval.fusion.rank_fusion import (

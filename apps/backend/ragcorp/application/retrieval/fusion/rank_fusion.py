@@ -6,8 +6,6 @@ Cormack, Clarke, Buettcher: Reciprocal rank fusion outperforms Condorcet and ind
 SIGIR 2009; k = 60 there, ranks from 1.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ A threshold names its source and kind of score; fused scores have none.
 cosine distance = 1 - cosine similarity, in [0, 2]
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """The standard profiles, from ``dense`` to ``everything`` and ``files``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """Assigns a stable share of the queries of mode auto to the new profile (ADR-028), and reports it to observers."""
 
-from __future__ import annotations
-
 import hashlib
 import unicodedata
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A roll-out in force: the arm of each search, its observers, and the shadow of the new arm."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ragcorp.application.retrieval.rollout.assignment import Rollout, RolloutObservers

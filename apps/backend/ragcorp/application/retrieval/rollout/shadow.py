@@ -6,8 +6,6 @@ That is the agreement at depth k of Webber, Moffat, Zobel: A similarity measure 
 2010, with the longer head in place of k: two equal lists that are shorter than k agree wholly.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Sequence

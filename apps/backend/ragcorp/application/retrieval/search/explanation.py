@@ -1,7 +1,5 @@
 """Explains a ranking, so that every score can be recomputed by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

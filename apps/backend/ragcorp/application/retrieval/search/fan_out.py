@@ -1,7 +1,5 @@
 """Queries sources in parallel, each under a deadline, and reports the outcome of each."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

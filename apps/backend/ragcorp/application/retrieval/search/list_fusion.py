@@ -1,7 +1,5 @@
 """Fuses the lists of the sources into one ranking."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 The moment is included because ages are counted from it: a later page must not repeat results of an earlier one.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

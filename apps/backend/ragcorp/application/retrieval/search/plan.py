@@ -1,7 +1,5 @@
 """Plans a search once: checks the request, chooses its profile, and reads its cursor."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping

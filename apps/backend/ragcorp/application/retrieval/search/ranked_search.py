@@ -1,7 +1,5 @@
 """Runs a plan: sources, fusion, steps, page, explanation and highlights."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC

@@ -1,7 +1,5 @@
 """Reads the results of a page: the content of its passages, and their neighbours."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Mapping, Sequence

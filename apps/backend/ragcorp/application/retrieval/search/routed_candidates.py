@@ -1,7 +1,5 @@
 """Combines candidate stores, each for its own collections."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 from uuid import UUID

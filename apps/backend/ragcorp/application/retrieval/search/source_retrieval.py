@@ -1,7 +1,5 @@
 """Queries the sources of a plan, and resolves and filters their hits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

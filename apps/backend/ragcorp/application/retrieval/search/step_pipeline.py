@@ -1,7 +1,5 @@
 """Applies the steps after fusion to the window: decay, deduplication, visibility, reranking, diversification."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

@@ -1,7 +1,5 @@
 """The two retrieval sources over the chunks: dense by embedding, sparse by full text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The two retrieval sources over the items of a collection: dense by embedding, sparse by full text."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from ragcorp.application.retrieval.sources.chunks import VECTORS_PENDING

@@ -1,7 +1,5 @@
 """The retrieval source over files: finds the query's terms literally, with their lines."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ragcorp.application.files.candidates import file_passes

@@ -1,7 +1,5 @@
 """The retrieval source over the knowledge graph: facts around the entities that a query names or is near to."""
 
-from __future__ import annotations
-
 from ragcorp.domain.collections import GRAPH
 from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError

@@ -1,7 +1,5 @@
 """The retrieval source over the structure of documents: chunks in which begins what a query names."""
 
-from __future__ import annotations
-
 from ragcorp.application.structure.anchor_lookup import AnchorLookup
 from ragcorp.application.structure.mentions.parsing import mentions
 from ragcorp.domain.filters import DOCUMENT_FIELDS

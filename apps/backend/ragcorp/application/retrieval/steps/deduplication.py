@@ -4,8 +4,6 @@ A chunk is preferred over the whole artifact, being more specific; then the high
 (ADR-003). It keeps its own score, and the rank of that score, even if a dropped candidate scored higher.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ragcorp.domain.retrieval import CHUNK_COLLECTION

@@ -8,8 +8,6 @@ which a reranker may give, it is (score - lowest) / (highest - lowest). Similari
 least 0, or where one of the two has none the Jaccard index of their lexemes: |a and b| / |a or b|.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

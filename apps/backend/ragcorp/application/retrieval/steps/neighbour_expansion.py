@@ -8,8 +8,6 @@ A result is expanded for itself, whatever the others are: two results may show t
 says would depend on how many are asked for.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -4,8 +4,6 @@ A reranker reads query and passage together, which is dearer and more exact than
 ``pool_size`` candidates only. Their score becomes the reranker's, in units of its own.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ The floor is that of the evergreen kinds (person, place, relationship), 0 for an
 factor is 1 at 0 days, 0.933 at 3, 0.5 at 30, 0.354 at 45, 0.25 at 60 and 0.063 at 120; an evergreen stops at 0.3.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ readable(p, d) = workspace(p) = workspace(d)  and  sensitivity(d) <= clearance(p
 ``infrastructure/postgres/visibility/predicates.py`` has the rule in SQL; a property test keeps the two equal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ragcorp.domain.documents import Chunk, VisibilityScope

@@ -3,8 +3,6 @@
 The name is quoted, a compound, or the longest run of plain words that names something.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace

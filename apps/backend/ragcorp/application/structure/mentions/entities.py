@@ -1,7 +1,5 @@
 """Resolves mentioned symbols, clauses, headings and codes to entities: the nearest of each name. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

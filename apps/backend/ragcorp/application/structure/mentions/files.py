@@ -1,7 +1,5 @@
 """Resolves mentioned files to documents, the nearest by path, and limits other mentions to these documents. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType

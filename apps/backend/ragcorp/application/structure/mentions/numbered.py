@@ -1,7 +1,5 @@
 """Finds clauses and articles mentioned by number, in Spanish, English and Portuguese. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ función login", "cláusula 4.2"). Weak ones are the remaining plain words, alon
 only as a unique name.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Orders paths by nearness to a query and to an episode, and finds what contains an entity. Pure; orders are total."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Relations between names: "the method close of Session", "clause 9 of lease.txt". Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

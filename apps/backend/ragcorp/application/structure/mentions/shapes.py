@@ -1,7 +1,5 @@
 """Classifies tokens by their shape or quotation marks: file, symbol or code. Pure."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 

@@ -3,8 +3,6 @@
 Offsets refer to the text in NFC.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator

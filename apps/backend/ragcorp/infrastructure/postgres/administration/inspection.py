@@ -1,7 +1,5 @@
 """Inspects a database as the application role; read-only."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -4,8 +4,6 @@ PostgreSQL evaluates a condition after the policy, and so without an index, if a
 reveal a hidden row. These functions only compare their arguments and fail on no value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import psycopg

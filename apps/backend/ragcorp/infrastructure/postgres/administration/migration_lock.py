@@ -1,7 +1,5 @@
 """Serialises migrations of a database: schema, indexes and embedding model."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

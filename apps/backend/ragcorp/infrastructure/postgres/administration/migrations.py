@@ -1,7 +1,5 @@
 """Runs Alembic as a library, and reads the schema revision of a database."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reads what a search requires of the database, in one statement."""
 
-from __future__ import annotations
-
 from ragcorp.domain.diagnosis import SearchFacts
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.infrastructure.postgres.administration.migrations import VERSION

@@ -4,8 +4,6 @@ The choice is stored nowhere else: the state of most tables with a policy decide
 or added by a migration does not. The policies stay defined.
 """
 
-from __future__ import annotations
-
 from typing import LiteralString
 
 from psycopg import Connection, sql

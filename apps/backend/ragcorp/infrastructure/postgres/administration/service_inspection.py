@@ -1,16 +1,9 @@
 """Checks of the database behind a network service: keys, row-level security, clock."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from ragcorp.domain.diagnosis import NetworkFacts
-from ragcorp.infrastructure.postgres.administration.inspection import (
-    IS_BOUND,
-    OF_NO_WORKSPACE,
-    UNPROTECTED,
-    inspecting,
-)
+from ragcorp.infrastructure.postgres.administration.inspection import IS_BOUND, OF_NO_WORKSPACE, UNPROTECTED, inspecting
 from ragcorp.infrastructure.postgres.administration.leakproof import statements, unmarked
 from ragcorp.infrastructure.postgres.administration.row_level_security import IS_ON
 

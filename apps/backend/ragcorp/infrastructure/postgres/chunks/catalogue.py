@@ -1,7 +1,5 @@
 """The port ChunkCatalogue over PostgreSQL."""
 
-from __future__ import annotations
-
 from ragcorp.domain.ports.chunks import ChunkPage, ChunkPosition, ChunkSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.chunks import rows as chunk_rows

@@ -1,7 +1,5 @@
 """Chunk ids: text in the domain, integers in the database."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

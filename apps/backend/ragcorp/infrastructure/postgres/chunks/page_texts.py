@@ -1,7 +1,5 @@
 """The port PageTexts over PostgreSQL: all spans in one statement."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from ragcorp.domain.ports.chunks import PagedText, PageSpan

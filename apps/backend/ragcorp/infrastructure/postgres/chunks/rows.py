@@ -1,7 +1,5 @@
 """How passages of every collection are read: chunks by id and by position, and any passage's row as a Chunk."""
 
-from __future__ import annotations
-
 from uuid import UUID, uuid5
 
 from psycopg.rows import TupleRow

@@ -4,8 +4,6 @@ Values: those of visibility, and for the n-th collection the arrays ``numbers_<n
 number in the pool.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """The port CandidateStore over PostgreSQL."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID

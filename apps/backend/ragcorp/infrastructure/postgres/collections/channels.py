@@ -1,7 +1,5 @@
 """The port CollectionChannels over PostgreSQL."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from ragcorp.domain.embeddings import Vector

@@ -1,7 +1,5 @@
 """The port ContentCounter over PostgreSQL: one statement in one round trip."""
 
-from __future__ import annotations
-
 from ragcorp.domain.collections import GRAPH, Collection
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION

@@ -1,7 +1,5 @@
 """The port FacetCounts over PostgreSQL."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ of the workspace's readable rows, or of the first ``TOTALS`` (for documents ``DO
 more. A tf of 15 means 15 or more.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from ragcorp.infrastructure.postgres.connections.statement_text import single_line

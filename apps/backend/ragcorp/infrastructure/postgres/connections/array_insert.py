@@ -1,7 +1,5 @@
 """Inserts many rows with one statement. PostgreSQL refuses COPY FROM on tables under row-level security."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any

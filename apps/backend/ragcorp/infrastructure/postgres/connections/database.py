@@ -3,8 +3,6 @@
 Measured on loopback, a checkout with one prepared statement costs 0.2 ms of client CPU (docs/adr/014).
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress

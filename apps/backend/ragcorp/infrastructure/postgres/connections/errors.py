@@ -1,7 +1,5 @@
 """Translates errors of the driver into the domain's, without the server's messages, which may contain values."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -121,7 +119,5 @@ def operational(error: psycopg.OperationalError) -> RagcorpError:
 
 def login_refused() -> ConfigurationError:
     return ConfigurationError(
-        "PostgreSQL refused the login.",
-        field="DATABASE_URL",
-        remedy="Check user and password in DATABASE_URL.",
+        "PostgreSQL refused the login.", field="DATABASE_URL", remedy="Check user and password in DATABASE_URL."
     )

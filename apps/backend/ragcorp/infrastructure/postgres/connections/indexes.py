@@ -1,7 +1,5 @@
 """Builds and rebuilds indexes; CONCURRENTLY needs an autocommit connection."""
 
-from __future__ import annotations
-
 from sqlalchemy import Connection, text
 
 INVALID_INDEXES = """

@@ -4,8 +4,6 @@ psycopg's pipeline polls the socket at each command (two system calls and an ite
 again after its Sync: for the two to four short statements of a search that costs more than the statements.
 """
 
-from __future__ import annotations
-
 from typing import Self
 
 from psycopg import AsyncPipeline

@@ -3,8 +3,6 @@
 That costs the client a millisecond or more. So white space is folded, and ``%(name)s`` becomes ``$n`` once.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Dense search over any collection with vectors."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from pgvector import Vector as PgVector

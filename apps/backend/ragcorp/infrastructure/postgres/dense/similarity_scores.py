@@ -1,7 +1,5 @@
 """Half-centred cosine of given chunks, and the mean vector of the workspace behind it."""
 
-from __future__ import annotations
-
 SAMPLE = 1000
 """Vectors sampled for the mean of a workspace that has none stored: 30 gave the same nDCG (docs/retrieval.md)."""
 

@@ -1,7 +1,5 @@
 """The dense statement: the rows of one collection nearest to a vector, best first, in a total order."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from ragcorp.infrastructure.postgres.connections.statement_text import single_line

@@ -1,7 +1,5 @@
 """The port DocumentContext over the chunks of documents."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from uuid import UUID
 

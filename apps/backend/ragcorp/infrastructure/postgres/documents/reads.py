@@ -1,7 +1,5 @@
 """The SQL that reads and deletes documents, and how a document's row reads."""
 
-from __future__ import annotations
-
 from psycopg.rows import TupleRow
 
 from ragcorp.domain.documents import Document
@@ -9,13 +7,7 @@ from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
 from ragcorp.infrastructure.postgres.tables.attributes import attribute_columns, read_attributes
-from ragcorp.infrastructure.postgres.visibility.predicates import (
-    DOCUMENTS,
-    Predicate,
-    filtered,
-    named,
-    visibility,
-)
+from ragcorp.infrastructure.postgres.visibility.predicates import DOCUMENTS, Predicate, filtered, named, visibility
 
 COLUMNS = f"""
     d.id, d.external_id, d.title, d.path, d.content_hash, d.media_type, d.filename, d.size_bytes, d.chunk_count,

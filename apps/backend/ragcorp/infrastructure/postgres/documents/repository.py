@@ -1,7 +1,5 @@
 """The port DocumentRepository over PostgreSQL: finds chunks by vector, by words, by id and by position."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -65,13 +63,7 @@ class PostgresDocumentRepository:
         self, embedding: Vector, *, principal: Principal, filters: Filters = (), limit: int
     ) -> SimilarChunks:
         return await find_similar(
-            self._database,
-            embedding,
-            table=CHUNKS,
-            scan=self._scan,
-            principal=principal,
-            filters=filters,
-            limit=limit,
+            self._database, embedding, table=CHUNKS, scan=self._scan, principal=principal, filters=filters, limit=limit
         )
 
     async def find_chunks_full_text(

@@ -1,7 +1,5 @@
 """The port ChunkScoring over PostgreSQL."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from pgvector import Vector as PgVector
@@ -95,6 +93,5 @@ def _counts(row: TupleRow, lexemes: Sequence[str]) -> LexemeCounts:
     _, length, postings, keys = row
     tf_of = {posting & ~MAX_TF: posting & MAX_TF for posting in postings}
     return LexemeCounts(
-        length=length,
-        counts={lexeme: tf_of[key] for lexeme, key in zip(lexemes, keys, strict=True) if key in tf_of},
+        length=length, counts={lexeme: tf_of[key] for lexeme, key in zip(lexemes, keys, strict=True) if key in tf_of}
     )

@@ -1,7 +1,5 @@
 """The port DocumentStore over PostgreSQL."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from psycopg.rows import TupleRow
@@ -10,11 +8,7 @@ from ragcorp.domain.documents import Document, IngestStatus, ParsedText, SourceF
 from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.filters import Condition
 from ragcorp.domain.ingestion import IngestResult
-from ragcorp.domain.ports.storage import (
-    DocumentPage,
-    DocumentSelection,
-    DocumentWrite,
-)
+from ragcorp.domain.ports.storage import DocumentPage, DocumentSelection, DocumentWrite
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.documents import reads
@@ -130,9 +124,7 @@ class PostgresDocumentStore:
         )
         if not rows:
             raise NotFoundError(
-                "There is no such document.",
-                field="external_id",
-                remedy="List the documents to see which there are.",
+                "There is no such document.", field="external_id", remedy="List the documents to see which there are."
             )
         return rows[0]
 

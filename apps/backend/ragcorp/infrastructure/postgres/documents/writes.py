@@ -1,7 +1,5 @@
 """Writes batches of documents: one transaction, set-based statements, chunks and entities as arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby

@@ -1,7 +1,5 @@
 """The port EmbeddingBacklog over PostgreSQL, for each kind of text that has vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """The ports EmbeddingCache and EmbeddingCacheUpkeep over PostgreSQL."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from pgvector import Vector as PgVector
@@ -42,10 +40,7 @@ CACHED = """
 """
 
 CACHED_OR_STORED = " UNION ALL ".join(
-    [
-        CACHED.format(mark_used=MARK_USED),
-        *(table.sql(OF_ITEM) for table in (MEMORY, HISTORY)),
-    ]
+    [CACHED.format(mark_used=MARK_USED), *(table.sql(OF_ITEM) for table in (MEMORY, HISTORY))]
 )
 """Vectors of items are read from the items: those of a deleted item are gone."""
 
@@ -94,12 +89,7 @@ class PostgresEmbeddingCache:
         async with self._database.autocommit(workspace) as connection:
             cursor = await connection.execute(
                 CACHED_OR_STORED,
-                {
-                    "keys": list(keys),
-                    "workspace": workspace,
-                    "name": model.name,
-                    "dimensions": model.dimensions,
-                },
+                {"keys": list(keys), "workspace": workspace, "name": model.name, "dimensions": model.dimensions},
                 binary=True,
             )
             return {bytes(key): tuple(embedding.to_list()) for key, embedding in await cursor.fetchall()}

@@ -1,7 +1,5 @@
 """Vectors of whole documents: the mean direction of their chunks' vectors (ADR-030)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from uuid import UUID
 
@@ -32,8 +30,7 @@ _REFRESH = """
 would read the vectors of every document."""
 
 REFRESH = _REFRESH.format(
-    model="m.active",
-    waiting="SELECT FROM embedding_backlog b WHERE b.document_id = given.id AND NOT b.failed",
+    model="m.active", waiting="SELECT FROM embedding_backlog b WHERE b.document_id = given.id AND NOT b.failed"
 )
 
 REFRESH_OF_MODEL = _REFRESH.format(

@@ -1,7 +1,5 @@
 """Vectors of texts that a transaction has just written: taken from the cache, or enqueued in the embedding backlog."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import UUID

@@ -1,7 +1,5 @@
 """The port Reembedding over PostgreSQL, as the owner of the schema."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -225,10 +223,7 @@ class PostgresReembedding:
         """A separate connection for long statements; the server notices within seconds if this process dies."""
         options = "-c statement_timeout=0 -c client_connection_check_interval=2000"
         arguments = self._database.connect_arguments() | {"options": options}
-        async with (
-            translated(),
-            await AsyncConnection.connect(self._dsn, autocommit=True, **arguments) as connection,
-        ):
+        async with translated(), await AsyncConnection.connect(self._dsn, autocommit=True, **arguments) as connection:
             yield connection
 
 

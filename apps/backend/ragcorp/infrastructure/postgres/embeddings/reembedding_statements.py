@@ -1,7 +1,5 @@
 """The SQL that computes vectors of another model and switches to it, for each kind of text."""
 
-from __future__ import annotations
-
 from ragcorp.infrastructure.postgres.models.embedding_models import BACKLOG_TABLES, VECTOR_TABLES, hnsw_index_name
 from ragcorp.infrastructure.postgres.tables.embedded import OF_ITEMS
 

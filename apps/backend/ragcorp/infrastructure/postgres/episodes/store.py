@@ -1,7 +1,5 @@
 """The port EpisodeStore over PostgreSQL. Entities are stored without text, which is read from their documents."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any

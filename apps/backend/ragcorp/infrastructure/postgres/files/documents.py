@@ -1,7 +1,5 @@
 """The port FileDocuments over PostgreSQL: the stored documents of files, and the chunks of their lines."""
 
-from __future__ import annotations
-
 import html
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """The port FolderRecords over PostgreSQL. Each call is one transaction; it locks rows in the order of external_id."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from ragcorp.domain.filters import MAX_FILTER_VALUES, Condition

@@ -1,7 +1,5 @@
 """The SQL that matches files with documents: by path, by external_id, by the ingested folder."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Sequence

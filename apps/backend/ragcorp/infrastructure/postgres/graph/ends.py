@@ -1,7 +1,5 @@
 """Resolves the entities that facts name, and creates missing ones."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Writes of entities: set-based statements inside the caller's transaction."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,15 +8,7 @@ from psycopg.types.json import Jsonb
 
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus
 from ragcorp.domain.exceptions import ConflictError, InvalidInputError, NotFoundError, RagcorpError
-from ragcorp.domain.graph import (
-    ENTITY,
-    MADE_ENTITY_NAME,
-    EntityDraft,
-    GraphFailure,
-    GraphOutcome,
-    Readers,
-    entity_text,
-)
+from ragcorp.domain.graph import ENTITY, MADE_ENTITY_NAME, EntityDraft, GraphFailure, GraphOutcome, Readers, entity_text
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
 from ragcorp.infrastructure.postgres.embeddings.new_texts import enqueue_items

@@ -1,7 +1,5 @@
 """The port ExtractionStore over PostgreSQL."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime

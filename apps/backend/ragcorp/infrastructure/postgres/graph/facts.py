@@ -1,7 +1,5 @@
 """Writes of facts: set-based statements inside the caller's transaction."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,15 +9,7 @@ from psycopg.types.json import Jsonb
 
 from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.exceptions import InvalidInputError, NotFoundError, RagcorpError
-from ragcorp.domain.graph import (
-    MADE_FACT_NAME,
-    FactDraft,
-    GraphFailure,
-    GraphOutcome,
-    Provenance,
-    Readers,
-    fact_name,
-)
+from ragcorp.domain.graph import MADE_FACT_NAME, FactDraft, GraphFailure, GraphOutcome, Provenance, Readers, fact_name
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
 from ragcorp.infrastructure.postgres.graph.ends import SETTINGS, End, resolved

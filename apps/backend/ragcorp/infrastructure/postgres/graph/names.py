@@ -1,7 +1,5 @@
 """Derives the external_ids of entities without one, and renames hidden entities that are in the way."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass

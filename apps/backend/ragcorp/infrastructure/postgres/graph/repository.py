@@ -1,7 +1,5 @@
 """The port GraphRepository over PostgreSQL."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from psycopg.rows import TupleRow

@@ -1,7 +1,5 @@
 """How entities and facts are read from their tables."""
 
-from __future__ import annotations
-
 from psycopg.rows import TupleRow
 
 from ragcorp.domain.graph import Entity, Fact, FactEnd

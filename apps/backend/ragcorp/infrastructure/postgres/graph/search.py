@@ -1,7 +1,5 @@
 """The port GraphSearch over PostgreSQL: from the entities of a query, one or two hops, in one statement."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Derives opaque names for items without one: equal content gets the same name."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from uuid import uuid4

@@ -1,7 +1,5 @@
 """The port ItemRepository over PostgreSQL."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from psycopg.rows import TupleRow

@@ -1,7 +1,5 @@
 """The tables of each collection of items, and how an item's row is read."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from typing import Any

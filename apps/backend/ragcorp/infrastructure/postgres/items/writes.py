@@ -1,7 +1,5 @@
 """Writes of items of memory and history: one transaction a batch, set-based statements."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

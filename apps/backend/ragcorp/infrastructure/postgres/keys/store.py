@@ -1,7 +1,5 @@
 """The port KeyStore over PostgreSQL. It serves all workspaces: a credential names none before it is verified."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 

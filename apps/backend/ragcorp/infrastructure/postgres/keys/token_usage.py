@@ -1,7 +1,5 @@
 """The port TokenUsageStore over PostgreSQL."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import date
 

@@ -9,8 +9,6 @@ snapshot's, or counted for a lexeme without one. Repetitions of a lexeme in the 
 Values: ``workspace``, ``lexemes`` (text[]), ``weights`` (float8[], parallel; null: all 1), ``theta`` (float8).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 

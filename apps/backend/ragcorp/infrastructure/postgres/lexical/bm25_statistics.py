@@ -1,7 +1,5 @@
 """Refreshes the snapshot of BM25's document frequencies, without blocking writes."""
 
-from __future__ import annotations
-
 from psycopg.rows import TupleRow
 
 from ragcorp.infrastructure.postgres.connections.database import Database

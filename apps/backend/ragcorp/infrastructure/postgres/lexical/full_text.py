@@ -1,7 +1,5 @@
 """The SQL of full text apart from BM25: terms of a query, ADR-012's ``tsv`` column, lexeme counts of given chunks."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from ragcorp.domain.search.requests import QuerySyntax, SparseOperator

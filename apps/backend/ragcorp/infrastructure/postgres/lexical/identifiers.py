@@ -1,7 +1,5 @@
 """Identifiers of a query (codes, numbers, names of files), and the chunks that hold them."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

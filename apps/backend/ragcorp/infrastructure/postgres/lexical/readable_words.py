@@ -4,8 +4,6 @@ BM25 uses frequencies, corrections and totals of the workspace. A word that is s
 must occur in a chunk that the caller may read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 

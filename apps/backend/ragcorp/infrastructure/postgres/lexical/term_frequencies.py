@@ -1,7 +1,5 @@
 """The port TermFrequencies over the statistics of BM25."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The port TextAnalyzer over the text analysis of the index (migration 004), shared by search and answers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database

@@ -1,7 +1,5 @@
 """The port CalibrationStore over PostgreSQL: weights and distance are stored with the embedding model."""
 
-from __future__ import annotations
-
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.evaluation.calibration import Calibration
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database

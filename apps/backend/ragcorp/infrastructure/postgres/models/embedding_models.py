@@ -1,7 +1,5 @@
 """The embedding models with stored vectors, and their HNSW indexes."""
 
-from __future__ import annotations
-
 from sqlalchemy import Connection, text
 
 from ragcorp.domain.embeddings import EmbeddingModel

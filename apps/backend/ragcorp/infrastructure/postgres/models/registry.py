@@ -1,7 +1,5 @@
 """Checks the configured embedding model against that of the stored vectors, at start."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ragcorp.domain.embeddings import EmbeddingModel

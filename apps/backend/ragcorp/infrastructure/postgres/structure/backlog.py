@@ -1,7 +1,5 @@
 """The port StructureBacklog over PostgreSQL: documents whose entities are missing or out of date."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from uuid import UUID
 
@@ -89,10 +87,7 @@ class PostgresStructureBacklog:
         ]
 
     async def save(self, structures: Mapping[UUID, tuple[bytes, DocumentStructure]]) -> frozenset[UUID]:
-        read = {
-            "document_ids": list(structures),
-            "hashes": [content_hash for content_hash, _ in structures.values()],
-        }
+        read = {"document_ids": list(structures), "hashes": [content_hash for content_hash, _ in structures.values()]}
         async with self._database.transaction(EVERY_WORKSPACE) as connection:
             locked = await (await connection.execute(LOCK, read)).fetchall()
             # after the lock: the writer that held it may have stored newer entities

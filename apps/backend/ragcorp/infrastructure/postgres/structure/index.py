@@ -1,7 +1,5 @@
 """The port StructureIndex over PostgreSQL."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -226,11 +224,7 @@ class PostgresStructureIndex:
         }
 
     async def _rows(
-        self,
-        statement: Callable[[str], str],
-        values: Mapping[str, object],
-        principal: Principal,
-        filters: Filters = (),
+        self, statement: Callable[[str], str], values: Mapping[str, object], principal: Principal, filters: Filters = ()
     ) -> list[TupleRow]:
         """Return the rows of a statement over documents that pass; none without keys, the first of the values."""
         passing = _passing(principal, filters)

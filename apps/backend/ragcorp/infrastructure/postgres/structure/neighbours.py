@@ -1,7 +1,5 @@
 """The SQL of neighbours in the syntax tree: callees, callers and entities of the same file."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from ragcorp.infrastructure.postgres.structure.statements import BY_PLACE, ENTITIES, NO_IDENTIFIER, REFERENCE, SYMBOL

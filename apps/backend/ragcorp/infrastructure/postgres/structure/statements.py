@@ -4,8 +4,6 @@
 compared by byte, so that orders are the same on every server.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from ragcorp.domain.structure.entities import CODE_KINDS, EntityKind

@@ -1,7 +1,5 @@
 """Writes the entities of documents, in the transaction of the documents."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The columns of DocumentAttributes, which documents, items, entities and facts have in common."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The collections as SQL: their rows, identities, and columns as passages. All SQL here is constant."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -187,12 +185,7 @@ ARTIFACTS = CollectionTable(
         holds="SELECT FROM chunks WHERE document_id = best.key AND lexemes @@ words.query LIMIT 1",
         seed="(SELECT w.id FROM bm25_workspaces w WHERE w.workspace = %(workspace)s)",
     ),
-    columns={
-        "document_id": "d.id",
-        "content": f"left(d.text, {OPENING})",
-        "title": "d.title",
-        "path": "d.path",
-    },
+    columns={"document_id": "d.id", "content": f"left(d.text, {OPENING})", "title": "d.title", "path": "d.path"},
 )
 
 CHUNK_VECTORS = Vectors(table="chunk_embeddings", key="chunk_id", backlog="embedding_backlog", share=Share.OF_ROWS)
@@ -268,10 +261,7 @@ FACTS = CollectionTable(
     readable=readable_facts,
     ages_from="f.valid_to",
     lexemes="f.lexemes",
-    columns={
-        "content": "s.name || ' -> ' || o.name || ': ' || f.predicate",
-        "entities": "ARRAY[s.name, o.name]",
-    },
+    columns={"content": "s.name || ' -> ' || o.name || ': ' || f.predicate", "entities": "ARRAY[s.name, o.name]"},
 )
 
 TABLES: Mapping[str, CollectionTable] = {

@@ -1,7 +1,5 @@
 """Columns and tables that recur in the schema."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import sqlalchemy as sa

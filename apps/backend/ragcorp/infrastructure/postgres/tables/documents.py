@@ -1,7 +1,5 @@
 """Tables of documents, chunks, embedding models and search statistics."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from pgvector.sqlalchemy import Vector
 from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR

@@ -1,7 +1,5 @@
 """The kinds of text that have vectors: where each stores its rows, its vectors and its embedding backlog."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,12 +1,8 @@
 """The table of files ingested from folders."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 
-from ragcorp.infrastructure.postgres.tables.columns import (
-    metadata,
-)
+from ragcorp.infrastructure.postgres.tables.columns import metadata
 
 folder_files = sa.Table(
     "folder_files",

@@ -1,7 +1,5 @@
 """Tables of the knowledge graph."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 

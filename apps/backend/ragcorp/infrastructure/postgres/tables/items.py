@@ -1,7 +1,5 @@
 """Tables of memory and history items, and of whole documents as a collection."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 

@@ -1,12 +1,8 @@
 """Tables of API keys: the keys, the secret of their digests and the tokens that they used."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 
-from ragcorp.infrastructure.postgres.tables.columns import (
-    metadata,
-)
+from ragcorp.infrastructure.postgres.tables.columns import metadata
 
 key_secret = sa.Table(
     "key_secret",

@@ -1,7 +1,5 @@
 """The whole schema: importing every module of tables registers them in ``metadata``."""
 
-from __future__ import annotations
-
 from ragcorp.infrastructure.postgres.tables import documents, folders, graph, items, keys, structure
 from ragcorp.infrastructure.postgres.tables.columns import metadata
 

@@ -1,16 +1,9 @@
 """Tables of documents' entities and of episodes."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-from ragcorp.infrastructure.postgres.tables.columns import (
-    backlog_table,
-    identity,
-    metadata,
-    vectors_table,
-)
+from ragcorp.infrastructure.postgres.tables.columns import backlog_table, identity, metadata, vectors_table
 
 structured_documents = sa.Table(
     "structured_documents",

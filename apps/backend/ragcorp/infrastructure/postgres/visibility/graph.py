@@ -1,7 +1,5 @@
 """Which entities and facts a principal may read, as SQL predicates."""
 
-from __future__ import annotations
-
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, visibility
 

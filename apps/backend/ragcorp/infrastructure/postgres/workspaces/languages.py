@@ -1,7 +1,5 @@
 """The languages of a workspace's queries (migration 006)."""
 
-from __future__ import annotations
-
 from ragcorp.infrastructure.postgres.connections.database import Database
 
 QUERY_LANGUAGES = "SELECT query_languages(%(workspace)s, %(default)s)"

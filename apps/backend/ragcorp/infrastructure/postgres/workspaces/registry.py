@@ -1,7 +1,5 @@
 """The port Workspaces over PostgreSQL."""
 
-from __future__ import annotations
-
 import asyncio
 
 from ragcorp.domain.embeddings import Vector

@@ -1,7 +1,5 @@
 """Refreshes the snapshots that ranking uses: document frequencies, lexicon, mean vector."""
 
-from __future__ import annotations
-
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.dense.similarity_scores import MEAN_IS_STALE, STORE_MEAN
 from ragcorp.infrastructure.postgres.lexical.bm25_statistics import PostgresSparseStatistics

@@ -1,7 +1,5 @@
 """Refreshes the statistics of ranking in the background after writes."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """`ragcorp backup` and `ragcorp restore`."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated

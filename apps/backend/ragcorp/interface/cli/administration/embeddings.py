@@ -1,7 +1,5 @@
 """`ragcorp embeddings`: shows and prunes the cache of vectors."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """`ragcorp migrate`, `ragcorp config` and `ragcorp doctor`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated

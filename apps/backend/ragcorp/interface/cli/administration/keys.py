@@ -1,7 +1,5 @@
 """`ragcorp keys`: who may call the service, and what each may do."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -69,8 +67,7 @@ async def create(call: Call, wanted: KeyOptions) -> None:
 
 
 async def list_keys(
-    call: Call,
-    workspace: Annotated[str | None, option("--workspace", help="Those of one workspace.")] = None,
+    call: Call, workspace: Annotated[str | None, option("--workspace", help="Those of one workspace.")] = None
 ) -> None:
     """List the keys, those that have ended too, without their secrets."""
     async with call.services.keys(call.target) as keys:

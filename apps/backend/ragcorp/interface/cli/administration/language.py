@@ -1,7 +1,5 @@
 """`ragcorp language`."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

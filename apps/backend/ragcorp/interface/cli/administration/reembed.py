@@ -1,7 +1,5 @@
 """`ragcorp reembed`: another embedding model for a database in use."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

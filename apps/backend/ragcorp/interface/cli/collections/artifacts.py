@@ -1,7 +1,5 @@
 """`ragcorp artifacts` and `ragcorp artifact_chunks`: documents and their passages as collections."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, replace
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`ragcorp collections`, and the commands of each collection."""
 
-from __future__ import annotations
-
 from rich.console import Console
 
 from ragcorp.domain.collections import Collection

@@ -1,7 +1,5 @@
 """`ragcorp history import`."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

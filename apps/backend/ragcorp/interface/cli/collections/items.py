@@ -1,7 +1,5 @@
 """`ragcorp memory` and `ragcorp history`: the items of one collection."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -52,13 +50,7 @@ class ItemCommands:
         self._collection = collection
 
     def by_verb(self) -> dict[str, CommandFunction]:
-        return {
-            "add": self.add,
-            "list": self.list_items,
-            "get": self.get,
-            "update": self.update,
-            "delete": self.delete,
-        }
+        return {"add": self.add, "list": self.list_items, "get": self.get, "update": self.update, "delete": self.delete}
 
     async def add(
         self,
@@ -126,11 +118,7 @@ class ItemCommands:
         call.output.values(stored_item(item))
 
     async def delete(
-        self,
-        call: Call,
-        selected: SelectionOptions,
-        external_id: options.OptionalId = None,
-        yes: options.Yes = False,
+        self, call: Call, selected: SelectionOptions, external_id: options.OptionalId = None, yes: options.Yes = False
     ) -> None:
         """Delete an item for good, or all that a prefix and filters select."""
         selection = ItemSelection(prefix=selected.prefix, filters=selected.conditions)

@@ -1,7 +1,5 @@
 """Parses KEY=VALUE arguments."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

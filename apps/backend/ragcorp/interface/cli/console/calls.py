@@ -1,7 +1,5 @@
 """Turns an async function into a command with the common options, on an event loop that signals can stop."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import signal

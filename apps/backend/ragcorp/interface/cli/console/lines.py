@@ -1,7 +1,5 @@
 """Commands that load JSON lines."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -19,10 +17,7 @@ Stored = TypeVar("Stored")
 
 
 async def store_lines(
-    call: Call,
-    file: str,
-    task: str,
-    store: Callable[[Iterable[bytes], LinesDone], Awaitable[Stored]],
+    call: Call, file: str, task: str, store: Callable[[Iterable[bytes], LinesDone], Awaitable[Stored]]
 ) -> Stored:
     """Store the JSON lines of a file, or of stdin for ``-``, with a progress bar.
 

@@ -1,7 +1,5 @@
 """Options that several commands share, and groups of them. A group's fields become options of the command."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -63,8 +61,7 @@ option = partial(typer.Option, show_default=False)
 _repeated = partial(option, metavar="KEY=VALUE")
 
 Text = Annotated[
-    str,
-    typer.Argument(metavar="TEXT", parser=text_of, help="The text; - reads it from stdin.", show_default=False),
+    str, typer.Argument(metavar="TEXT", parser=text_of, help="The text; - reads it from stdin.", show_default=False)
 ]
 NewText = Annotated[
     str | None, option("--text", parser=text_of, metavar="TEXT", help="Another text; - reads it from stdin.")

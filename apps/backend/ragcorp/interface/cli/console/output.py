@@ -3,8 +3,6 @@
 With ``--json`` stdout contains one JSON document and nothing else, in success and in failure.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Progress of a long task on stderr: a bar on a terminal, otherwise a line every few seconds."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

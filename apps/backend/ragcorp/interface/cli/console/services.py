@@ -1,7 +1,5 @@
 """Operations behind the commands, built by the composition root. No command knows settings, storage or a server."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager

@@ -1,7 +1,5 @@
 """`ragcorp documents`."""
 
-from __future__ import annotations
-
 import base64
 import sys
 from collections.abc import Awaitable, Callable

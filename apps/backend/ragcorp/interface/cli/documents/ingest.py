@@ -1,7 +1,5 @@
 """`ragcorp ingest`, `ragcorp embed` and `ragcorp entities refresh`."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,8 +68,7 @@ class IngestOptions:
     prefix: Annotated[str, typer.Option("--prefix", help="Goes before each external_id.")] = ""
     language: Language = None
     artifact_type: Annotated[
-        str | None,
-        typer.Option("--artifact-type", help="What the documents are; not given: code or document."),
+        str | None, typer.Option("--artifact-type", help="What the documents are; not given: code or document.")
     ] = None
     sensitivity: Annotated[str, typer.Option("--sensitivity", help="public, normal, confidential or restricted.")] = (
         "normal"
@@ -168,11 +165,7 @@ async def _watch(call: Call, session: Session, path: Path, options: FolderOption
     try:
         with WatchProgress(call.output, name=path.name or str(path)) as shown:
             await session.use_cases.watch_folder.watch(
-                path,
-                principal=session.principal,
-                options=options,
-                on_event=shown.event,
-                on_progress=shown.progress,
+                path, principal=session.principal, options=options, on_event=shown.event, on_progress=shown.progress
             )
     except asyncio.CancelledError:
         call.output.note("Stopped. What is stored stays; the next start finds what has changed meanwhile.")

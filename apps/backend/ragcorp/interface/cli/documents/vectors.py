@@ -1,7 +1,5 @@
 """Commands that store texts: they make vectors, read JSON lines and may be interrupted and run again."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterator

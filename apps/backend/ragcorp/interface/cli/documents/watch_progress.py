@@ -1,7 +1,5 @@
 """Output of `ragcorp ingest --watch`: a bar for large passes, otherwise a line per change."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from dataclasses import asdict
 from types import TracebackType

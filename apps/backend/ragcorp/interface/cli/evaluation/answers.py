@@ -1,7 +1,5 @@
 """`ragcorp eval --ask`: ingests the documents, asks the questions and scores the answers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial

@@ -1,7 +1,5 @@
 """`ragcorp eval`: measures ways of searching, or answers, over an evaluation set."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

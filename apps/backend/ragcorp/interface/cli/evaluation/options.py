@@ -1,7 +1,5 @@
 """The options of `ragcorp eval`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -64,8 +62,7 @@ class EvaluateOptions:
         ),
     ] = None
     cache_dir: Annotated[
-        Path | None,
-        option("--cache-dir", help="Keeps embeddings between evaluations [~/.cache/ragcorp/embeddings]."),
+        Path | None, option("--cache-dir", help="Keeps embeddings between evaluations [~/.cache/ragcorp/embeddings].")
     ] = None
 
     @property

@@ -1,7 +1,5 @@
 """Output of `ragcorp eval`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -170,11 +168,7 @@ def _runs_table(reports: Mapping[str, RunReport]) -> Table:
     table = Table("run", f"{NDCG} - first run", *METRICS, "empty", "p50 ms", "p95 ms")
     for name, report in reports.items():
         change = report.differences.get(NDCG)
-        table.add_row(
-            plain(name),
-            _signed(change) if change else "",
-            *_cells(report.summary),
-        )
+        table.add_row(plain(name), _signed(change) if change else "", *_cells(report.summary))
     return table
 
 

@@ -1,7 +1,5 @@
 """`ragcorp eval`: makes, reads and writes runs of retrieval."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`ragcorp graph`: the knowledge graph."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
@@ -69,13 +67,11 @@ class FactOptions(options.DescriptionOptions):
     kind: Annotated[str, typer.Option("--kind", help="Its type, such as relationship.")] = FACT
     weight: Annotated[float, typer.Option("--weight", help="How much it counts: 0 to 1.")] = 1.0
     valid_from: Annotated[
-        datetime | None,
-        option("--from", parser=_start, metavar="TIME", help="True since: ISO 8601."),
+        datetime | None, option("--from", parser=_start, metavar="TIME", help="True since: ISO 8601.")
     ] = None
-    valid_to: Annotated[
-        datetime | None,
-        option("--to", parser=_end, metavar="TIME", help="True until: ISO 8601."),
-    ] = None
+    valid_to: Annotated[datetime | None, option("--to", parser=_end, metavar="TIME", help="True until: ISO 8601.")] = (
+        None
+    )
     document: Annotated[str | None, option("--document", help="external_id of the document that says so.")] = None
 
 

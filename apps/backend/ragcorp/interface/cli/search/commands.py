@@ -1,7 +1,5 @@
 """`ragcorp search` and `ragcorp ask`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """`ragcorp grep` and `ragcorp read`: files in place, without a database."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,11 +30,7 @@ _LINES = re.compile(r"(?P<only>\d{1,9})|(?P<first>\d{1,9})?-(?P<last>\d{1,9})?",
 
 Roots = Annotated[
     list[str] | None,
-    option(
-        "--path",
-        metavar="[NAME=]DIR",
-        help="A folder to look in, in place of ALLOWED_PATHS; may be given again.",
-    ),
+    option("--path", metavar="[NAME=]DIR", help="A folder to look in, in place of ALLOWED_PATHS; may be given again."),
 ]
 
 

@@ -1,7 +1,5 @@
 """Prints the hydration of a turn, of this search or recorded."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.console import Console

@@ -1,7 +1,5 @@
 """`ragcorp context` and `ragcorp introspect`: the memory briefing, and what an episode showed."""
 
-from __future__ import annotations
-
 from typing import Annotated
 from uuid import uuid4
 

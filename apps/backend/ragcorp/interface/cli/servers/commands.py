@@ -1,7 +1,5 @@
 """`ragcorp serve`, `ragcorp mcp` and `ragcorp tui`."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import asdict
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`ragcorp demo`: a packaged corpus, three questions with cited answers, and the service on it."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 from dataclasses import asdict

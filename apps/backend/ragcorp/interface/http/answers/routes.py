@@ -1,7 +1,5 @@
 """POST /ask, as JSON or as a stream of events, and GET /context."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import Annotated, Any, cast

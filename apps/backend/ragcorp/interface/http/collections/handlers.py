@@ -1,7 +1,5 @@
 """Handlers of the items of each collection."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

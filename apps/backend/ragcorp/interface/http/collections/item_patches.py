@@ -1,7 +1,5 @@
 """The bodies of PATCH: only named fields change; ``metadata`` and lists are replaced as a whole."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

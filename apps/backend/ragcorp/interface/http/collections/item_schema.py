@@ -1,7 +1,5 @@
 """Bodies and parameters of the routes of items."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Any, Literal
 

@@ -1,7 +1,5 @@
 """The routes below /collections, and the description of the collections."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, NotRequired
 

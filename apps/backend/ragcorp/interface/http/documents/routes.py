@@ -1,7 +1,5 @@
 """The routes below /documents, with POST /documents/bulk: one document a line in, one outcome a line out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from operator import attrgetter
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Bodies and parameters of the document routes."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Any, Literal
 

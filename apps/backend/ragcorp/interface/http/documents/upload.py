@@ -1,7 +1,5 @@
 """Reads a document sent as JSON, as a form with a file, or as the file itself."""
 
-from __future__ import annotations
-
 import json
 from contextlib import aclosing
 from typing import cast

@@ -1,7 +1,5 @@
 """POST /grep and POST /files/read: search and read files where they are stored."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 

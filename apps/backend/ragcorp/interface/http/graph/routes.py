@@ -1,7 +1,5 @@
 """The routes below /graph."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from operator import attrgetter
 from typing import Annotated, Any

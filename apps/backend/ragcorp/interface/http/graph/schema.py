@@ -1,7 +1,5 @@
 """Bodies and parameters of the graph routes."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, JsonValue, Tag

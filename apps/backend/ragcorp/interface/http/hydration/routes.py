@@ -1,7 +1,5 @@
 """GET /introspect/hydration/{episode_id}."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import Path, Query

@@ -1,7 +1,5 @@
 """Scope required by each operation; an operation that is not listed is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from starlette.types import ASGIApp, Receive, Send

@@ -1,7 +1,5 @@
 """Authenticates callers on all paths but health and the web page. Pure ASGI; reads no body."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import ipaddress

@@ -1,7 +1,5 @@
 """The outermost layer: request id, /v1, HEAD, unexpected errors, request metrics and log. Pure ASGI."""
 
-from __future__ import annotations
-
 import logging
 import time
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Streams have a clock of their own afterwards.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any

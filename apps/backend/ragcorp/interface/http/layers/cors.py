@@ -1,7 +1,5 @@
 """CORS (fetch standard) for the origins of CORS_ORIGINS; not installed without any."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from http import HTTPStatus

@@ -4,8 +4,6 @@ A web page reaches the loopback address too, through the user's browser. DNS reb
 request from another page in Origin and Sec-Fetch-Site.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from collections.abc import Set as AbstractSet

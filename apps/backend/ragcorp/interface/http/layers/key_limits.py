@@ -1,7 +1,5 @@
 """Rate and open requests of each key, counted in this process. Pure ASGI; the body is not read."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Lingering close: drains a rejected upload so that the client receives the error."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from http import HTTPStatus

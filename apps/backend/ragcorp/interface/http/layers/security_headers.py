@@ -1,7 +1,5 @@
 """Security headers of every response: no sniffing, caching, framing or scripts. Pure."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re
@@ -24,10 +22,7 @@ _ALWAYS: tuple[Header, ...] = (
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-_UNLESS_GIVEN: tuple[Header, ...] = (
-    (b"content-security-policy", POLICY.encode()),
-    (b"cache-control", b"no-store"),
-)
+_UNLESS_GIVEN: tuple[Header, ...] = ((b"content-security-policy", POLICY.encode()), (b"cache-control", b"no-store"))
 _SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 

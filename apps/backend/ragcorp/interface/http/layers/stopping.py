@@ -1,7 +1,5 @@
 """Shutdown: refuses new requests and ends open streams with an error."""
 
-from __future__ import annotations
-
 import asyncio
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send

@@ -1,7 +1,5 @@
 """Prometheus metrics of one application, in a separate registry; some are read at scrape time."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Reads request bodies: checks the media type first and the size while they arrive."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Shared parts of the OpenAPI description: problems, contents and request bodies."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 from typing import Any, Literal
 

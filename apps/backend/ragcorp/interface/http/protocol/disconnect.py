@@ -1,7 +1,5 @@
 """Cancels work when its client disconnects."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar

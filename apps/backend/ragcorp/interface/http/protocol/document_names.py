@@ -1,7 +1,5 @@
 """Names in URLs and headers: external ids in paths, file names in Content-Disposition."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from email.message import Message

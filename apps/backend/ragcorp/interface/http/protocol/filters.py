@@ -1,7 +1,5 @@
 """Filters and times in JSON."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Annotated, Any
 

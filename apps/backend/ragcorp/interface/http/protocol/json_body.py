@@ -1,7 +1,5 @@
 """Strict JSON: UTF-8, bounded depth and number of values, no duplicate names, no NaN; then into a model."""
 
-from __future__ import annotations
-
 import json
 import re
 from array import array

@@ -1,7 +1,5 @@
 """JSON responses: the shapes are described, not validated, so that the hot path does not pay for them twice."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from starlette.responses import Response

@@ -1,7 +1,5 @@
 """Limits of the HTTP interface."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

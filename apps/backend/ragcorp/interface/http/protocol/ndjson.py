@@ -1,7 +1,5 @@
 """Splits a streamed body into lines."""
 
-from __future__ import annotations
-
 from codecs import BOM_UTF8
 from collections.abc import AsyncIterator
 

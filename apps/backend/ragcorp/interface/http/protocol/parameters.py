@@ -1,7 +1,5 @@
 """Query parameters and names in paths that several resources share."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field

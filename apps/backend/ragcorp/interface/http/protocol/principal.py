@@ -1,7 +1,5 @@
 """The caller, which authentication leaves in the request's scope."""
 
-from __future__ import annotations
-
 from starlette.types import Scope as AsgiScope
 
 from ragcorp.domain.keys import LOCAL_CALLER, Caller

@@ -1,7 +1,5 @@
 """Errors as ``application/problem+json`` (RFC 9457). The domain's exception tree is mapped here, once."""
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Mapping, Sequence

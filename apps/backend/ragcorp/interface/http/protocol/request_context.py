@@ -1,7 +1,5 @@
 """The current request id for log lines of inner layers. Work that outlives its request logs without it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

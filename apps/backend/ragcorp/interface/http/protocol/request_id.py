@@ -1,7 +1,5 @@
 """The id of a request in responses and the log."""
 
-from __future__ import annotations
-
 import re
 import secrets
 

@@ -1,7 +1,5 @@
 """Routes outside the OpenAPI description."""
 
-from __future__ import annotations
-
 from starlette.routing import Match, Route
 from starlette.types import Scope
 

@@ -1,7 +1,5 @@
 """The base of all request bodies."""
 
-from __future__ import annotations
-
 from pydantic import BaseModel, ConfigDict
 
 

@@ -1,7 +1,5 @@
 """Turns pydantic's errors into field errors that repeat nothing the caller sent."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
 

@@ -1,7 +1,5 @@
 """Reads a request's body ahead by one piece, which shows when its sender leaves."""
 
-from __future__ import annotations
-
 import asyncio
 
 from starlette.requests import ClientDisconnect

@@ -1,7 +1,5 @@
 """Serves files whole: HTTP allows a server to ignore Range."""
 
-from __future__ import annotations
-
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 

@@ -1,7 +1,5 @@
 """POST /search, as JSON or as a stream of events."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import Annotated, Any, Literal

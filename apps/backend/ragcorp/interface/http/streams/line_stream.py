@@ -1,7 +1,5 @@
 """Bulk requests: stores batches of lines while the request streams, and answers each line with one."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections import Counter

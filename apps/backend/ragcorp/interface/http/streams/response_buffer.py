@@ -1,7 +1,5 @@
 """Lines of an answer that their caller has not taken yet: a bounded number of bytes of them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 

@@ -1,7 +1,5 @@
 """Serves the built files of the web page, which need no key and contain no user data."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Mapping

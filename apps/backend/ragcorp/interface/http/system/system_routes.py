@@ -1,7 +1,5 @@
 """Health, status, metrics and the interactive description."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 from dataclasses import replace

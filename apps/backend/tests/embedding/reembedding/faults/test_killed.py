@@ -113,11 +113,7 @@ async def killed_half_way(provider: FakeOpenAI, environment: dict[str, str]) -> 
 
 @pytest.mark.parametrize("documents", [40, pytest.param(2000, marks=pytest.mark.soak)])
 async def test_no_query_and_no_document_is_lost(
-    make_container: Callable[..., Any],
-    provider: FakeOpenAI,
-    environment: dict[str, str],
-    dsn: str,
-    documents: int,
+    make_container: Callable[..., Any], provider: FakeOpenAI, environment: dict[str, str], dsn: str, documents: int
 ) -> None:
     old = make_rag(await make_container(parts=Parts(embedder=HashingEmbedder()), enable_hybrid_search=True))
     known = {f"nota-{number}.md": f"La nota {number}, del pedido {number} de Acme." for number in range(documents)}

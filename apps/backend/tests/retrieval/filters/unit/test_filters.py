@@ -60,10 +60,7 @@ WRITTEN: list[tuple[dict[str, Any], Filters]] = [
     ({"year": {"$exists": False}}, (condition("year", False, operator=Operator.EXISTS),)),
     ({"year": {"$not": {"$gt": 5}}}, (Not(part=condition("year", 5, operator=Operator.GT)),)),
     ({"occurred_at": {"gte": "2025-01-01"}}, (condition("occurred_at", JANUARY, operator=Operator.GTE),)),
-    (
-        {"occurred_at": {"$gt": "2025-01-01T01:00:00+01:00"}},
-        (condition("occurred_at", JANUARY, operator=Operator.GT),),
-    ),
+    ({"occurred_at": {"$gt": "2025-01-01T01:00:00+01:00"}}, (condition("occurred_at", JANUARY, operator=Operator.GT),)),
     ({"sensitivity": {"$lte": "normal"}}, (condition("sensitivity", "normal", operator=Operator.LTE),)),
     ({"$and": [{"a": 1}, {"b": 2, "c": 3}]}, (condition("a", 1), condition("b", 2), condition("c", 3))),
     (

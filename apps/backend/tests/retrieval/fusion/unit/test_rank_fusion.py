@@ -23,11 +23,7 @@ def ranked(source: str, *chunk_ids: str) -> RankedList:
 
 
 def test_the_example_of_the_context_engine_counts_ranks_from_one() -> None:
-    lists = [
-        ranked("bm25", "seg-A", "x"),
-        ranked("vector", "y", "seg-A"),
-        ranked("graph", "z", "seg-A"),
-    ]
+    lists = [ranked("bm25", "seg-A", "x"), ranked("vector", "y", "seg-A"), ranked("graph", "z", "seg-A")]
     best = RankFusionService(k=60).fuse(lists)[0]
     assert best.hit.chunk_id == "seg-A"
     assert round(best.score, 4) == 0.0487

@@ -9,12 +9,7 @@ from support.retrieval.corpus import CONTRACTS, OpenRag, degraded, fill, shown
 
 pytestmark = pytest.mark.anyio
 
-TEXTS = {
-    "plazo.md": "plazo entrega",
-    "pago.md": "plazo pago",
-    "aval.md": "aval",
-    "frase.md": "entrega del plazo",
-}
+TEXTS = {"plazo.md": "plazo entrega", "pago.md": "plazo pago", "aval.md": "aval", "frase.md": "entrega del plazo"}
 
 MEANINGS = (
     # query, what it finds as text, what it finds as a web search

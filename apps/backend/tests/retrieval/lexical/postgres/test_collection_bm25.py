@@ -64,10 +64,7 @@ def oracle(texts: Sequence[Text], query: Sequence[str], *, clearance: int, kind:
     return sorted(scores.items(), key=lambda scored: (-round(scored[1], 9), scored[0]))
 
 
-INSERT = {
-    Collection.MEMORY: "memory_items",
-    Collection.HISTORY: "history_turns",
-}
+INSERT = {Collection.MEMORY: "memory_items", Collection.HISTORY: "history_turns"}
 
 
 def store(

@@ -254,10 +254,7 @@ async def test_only_first_pages_of_the_old_arm_are_shadowed() -> None:
     await stage.ask("otra")
     await stage.shadow_outcome()
     assert len(stage.seen.shadows) == 1
-    assert [request.query for request in stage.inner.requests if request.mode is SearchMode.HYBRID] == [
-        "plazo",
-        "otra",
-    ]
+    assert [request.query for request in stage.inner.requests if request.mode is SearchMode.HYBRID] == ["plazo", "otra"]
 
 
 @pytest.mark.parametrize("error", [StorageUnavailableError("out", reason="unreachable"), KeyError("x"), TimeoutError()])

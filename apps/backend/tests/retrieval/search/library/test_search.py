@@ -9,10 +9,7 @@ import logging
 import pytest
 
 from ragcorp.domain.embeddings import Vector
-from ragcorp.domain.exceptions import (
-    AllSourcesFailedError,
-    InvalidInputError,
-)
+from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
 from ragcorp.main.wiring.base import Parts
 from support.models.embedders import BrokenEmbedder, HashingEmbedder
 from support.retrieval.corpus import CONTRACTS, GivenVectors, OpenRag, asked, break_full_text, degraded, fill, shown

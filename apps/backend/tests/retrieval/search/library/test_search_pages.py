@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 
-from ragcorp.domain.exceptions import (
-    InvalidInputError,
-)
+from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.retrieval import RankedList
 from ragcorp.interface.library.rag import Rag

@@ -92,11 +92,7 @@ async def test_each_is_described(database: Database) -> None:
     ]
     assert [
         (found[name].collection, found[name].kind, found[name].artifact) for name in ("memory", "turn", "fact")
-    ] == [
-        ("memory", "preference", None),
-        ("history", "fact", None),
-        (GRAPH, "fact", None),
-    ]
+    ] == [("memory", "preference", None), ("history", "fact", None), (GRAPH, "fact", None)]
     memory = found["memory"]
     assert (memory.workspace, memory.sensitivity, memory.language) == ("default", Sensitivity.CONFIDENTIAL, "es")
     assert (memory.visibility_scope, memory.owner) == (VisibilityScope.WORKSPACE, "")

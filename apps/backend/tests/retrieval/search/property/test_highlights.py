@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 from ragcorp.application.retrieval.search.highlights import disjoint, literal, matching, spellings, tokens_of
 from ragcorp.domain.search.requests import Highlight
 
-TEXTS = st.one_of(
-    st.text(max_size=200),
-    st.text("aÁa\u0301ñßİ1 2.-_/:@\\,(+)\u00a0\u200b\u2011😀\n", max_size=200),
-)
+TEXTS = st.one_of(st.text(max_size=200), st.text("aÁa\u0301ñßİ1 2.-_/:@\\,(+)\u00a0\u200b\u2011😀\n", max_size=200))
 
 
 def places(marks: Iterable[Highlight]) -> set[int]:

@@ -56,11 +56,7 @@ async def test_every_candidate_of_any_list_gets_its_score_by_each_source_that_ca
     dense = KnownScores("cosine", {"a": 0.9, "b": 0.3, "c": 0.5, "d": 0.1})
     words = KnownScores("share", {"a": 0.0, "b": 0.7, "c": 0.2, "d": 0.7})
     codes, mine = listed("codes", "d"), listed("mine", "c")
-    results = [
-        result(listed("dense", "a", "c"), dense),
-        result(listed("words", "b"), words, codes),
-        result(mine, None),
-    ]
+    results = [result(listed("dense", "a", "c"), dense), result(listed("words", "b"), words, codes), result(mine, None)]
     lists = [results[0].answer.ranked_list, results[1].answer.ranked_list, codes, mine]  # type: ignore[union-attr]
     completed = await complete(results, lists)
     assert [ranked.source for ranked in completed] == ["dense", "words", "codes", "mine"]

@@ -46,8 +46,7 @@ def test_a_cursor_outlives_a_clock_that_is_set_back(hours: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "other",
-    [{"query": "plazos"}, {"include_memory": True}, {"rerank": False}, {"profile": "everything"}],
+    "other", [{"query": "plazos"}, {"include_memory": True}, {"rerank": False}, {"profile": "everything"}]
 )
 def test_a_cursor_of_another_search_is_refused(other: dict[str, object]) -> None:
     with pytest.raises(InvalidInputError):

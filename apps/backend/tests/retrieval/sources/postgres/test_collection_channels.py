@@ -16,15 +16,7 @@ from ragcorp.domain.retrieval import ScoreType
 from ragcorp.infrastructure.postgres.collections import statements as collection_statements
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.dense import statements as dense_statements
-from support.memory.collections import (
-    NOON,
-    WITH_CHANNELS,
-    backlog_of,
-    channels_over,
-    fill,
-    save,
-    store_over,
-)
+from support.memory.collections import NOON, WITH_CHANNELS, backlog_of, channels_over, fill, save, store_over
 from support.storage.postgres import open_database, repository_over
 from support.storage.stored import ANYONE, EAST, embed_all, towards, where, written
 

@@ -10,11 +10,7 @@ import pytest
 
 from ragcorp.application.files.keyword_extraction import MAX_KEYWORDS
 from ragcorp.application.retrieval.sources.files import FileGrepSource
-from ragcorp.domain.exceptions import (
-    FileAccessDeniedError,
-    SourceUnavailableError,
-    StorageUnavailableError,
-)
+from ragcorp.domain.exceptions import FileAccessDeniedError, SourceUnavailableError, StorageUnavailableError
 from ragcorp.domain.files.values import (
     MAX_PASSAGES,
     ChunkPlace,

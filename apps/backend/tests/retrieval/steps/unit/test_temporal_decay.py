@@ -49,11 +49,7 @@ def test_age_is_counted_across_time_zones_and_parts_of_days() -> None:
 
 
 def test_the_fresh_overtake_the_old_and_equal_scores_go_by_key() -> None:
-    kept = decayed(
-        candidate("old", 0.9, age_days=60),
-        candidate("b", 0.3, age_days=0),
-        candidate("a", 0.3, age_days=0),
-    )
+    kept = decayed(candidate("old", 0.9, age_days=60), candidate("b", 0.3, age_days=0), candidate("a", 0.3, age_days=0))
     assert names(kept) == ["a", "b", "old"]
 
 
