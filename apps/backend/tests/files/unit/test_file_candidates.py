@@ -16,7 +16,7 @@ from ragcorp.domain.files.values import FileAccess, passage_id
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import HitKey
 from ragcorp.domain.search.candidates import Features
-from support.files.roots import WithheldDocuments, reader_of, roots_of, write
+from support.files.roots import ReadingRepository, WithheldDocuments, reader_of, roots_of, write
 from support.storage.stored import ANYONE, where
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +37,7 @@ def root(tmp_path: Path) -> Path:
 def store_over(root: Path, **options: Any) -> FileCandidates:
     documents = options.pop("documents", WithheldDocuments())
     return FileCandidates(
-        files=reader_of(roots_of(root)),  # type: ignore[arg-type]
+        files=ReadingRepository(roots_of(root), reader_of(roots_of(root))),  # type: ignore[arg-type]
         documents=documents,
         **({"access": FileAccess()} | options),
     )

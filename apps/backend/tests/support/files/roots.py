@@ -7,7 +7,10 @@ import socket
 from collections.abc import Mapping, Sequence
 from contextlib import chdir
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+
+import anyio.to_thread
 
 from ragcorp.application.files.read import ReadFile
 from ragcorp.domain.exceptions import FileAccessError
@@ -114,10 +117,14 @@ class ReadingRepository:
         self._reader = reader
 
     async def names(self, path: str) -> tuple[str, ...]:
-        return await self._reader.names(path)
+        return await anyio.to_thread.run_sync(self._reader.names, path)
 
     async def read(self, path: str, *, line_start: int | None = None, line_end: int | None = None) -> FileText:
-        return await self._reader.read(path, line_start=line_start, line_end=line_end)
+        read = partial(self._reader.read, path, line_start=line_start, line_end=line_end)
+        return await anyio.to_thread.run_sync(read)
+
+    async def read_passages(self, path: str, spans: Sequence[tuple[int, int]]) -> list[FileText]:
+        return await anyio.to_thread.run_sync(self._reader.read_passages, path, spans)
 
 
 def read_file_over(

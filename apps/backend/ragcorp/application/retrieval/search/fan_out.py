@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ragcorp.application.resilience.circuit_breaker import Admission, CircuitBreaker, Verdict
 from ragcorp.application.resilience.degradation_log import log_outage
@@ -143,6 +144,7 @@ class SourceFanOut:
             unfinished = not task.done()
             if unfinished:
                 leave_behind(task)  # one that swallows its cancellation must not delay the search
+                task.add_done_callback(partial(_log_late_end, name))
         result = (
             _failed(name, SourceOutcome.TIMEOUT, started, "timeout") if unfinished else _outcome(name, task, started)
         )
@@ -225,6 +227,11 @@ def _named(name: str, answer: SourceAnswer, limit: int) -> list[RankedList]:
         same = ranked.source == list_name and len(ranked.hits) == len(hits)
         lists.append(ranked if same else replace(ranked, source=list_name, hits=hits))
     return lists
+
+
+def _log_late_end(name: str, task: _Running) -> None:
+    if not task.cancelled():
+        logger.warning("source %s ended after it was cancelled", name, exc_info=task.exception())
 
 
 def _outcome(name: str, task: _Running, started: float) -> SourceResult | InvalidInputError:

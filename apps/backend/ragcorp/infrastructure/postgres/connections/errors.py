@@ -88,7 +88,7 @@ def translate(error: BaseException) -> RagcorpError:
             )
         case psycopg.OperationalError():
             return operational(error)
-        case psycopg.InterfaceError():
+        case psycopg.Error() if isinstance(error, psycopg.InterfaceError) or error.sqlstate is None:
             return StorageUnavailableError("The database connection was lost.", reason="connection_lost")
         case _:
             return StorageUnavailableError(

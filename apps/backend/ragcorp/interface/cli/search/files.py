@@ -111,7 +111,7 @@ def parse_lines(written: str | None) -> tuple[int | None, int | None]:
 
 def _print_passages(console: Console, result: GrepResult) -> None:
     if not result.passages:
-        console.print("Nothing match.")
+        console.print("Nothing found.")
     for number, passage in enumerate(result.passages):
         if number:
             console.print("")
