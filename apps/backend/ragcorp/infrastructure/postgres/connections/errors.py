@@ -88,11 +88,12 @@ def translate(error: BaseException) -> RagcorpError:
             )
         case psycopg.OperationalError():
             return operational(error)
-        case psycopg.Error() if isinstance(error, psycopg.InterfaceError) or error.sqlstate is None:
+        case psycopg.InterfaceError():
             return StorageUnavailableError("The database connection was lost.", reason="connection_lost")
         case _:
+            state = getattr(error, "sqlstate", None)  # None: libpq could not read the server's answer
             return StorageUnavailableError(
-                "The database could not carry out the request.", reason=f"sqlstate_{getattr(error, 'sqlstate', None)}"
+                "The database could not carry out the request.", reason=f"sqlstate_{state}" if state else "unreachable"
             )
 
 
