@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from ragcorp.application.files.candidates import FileCandidates
 from ragcorp.application.files.grep import GrepFiles
 from ragcorp.application.files.read import ReadFile
-from ragcorp.application.retrieval.search.routed_candidates import RoutedCandidateStore
 from ragcorp.application.retrieval.sources.files import FileGrepSource
-from ragcorp.domain.files.values import FILES, FileAccess
-from ragcorp.domain.ports.collections import CandidateStore
+from ragcorp.domain.files.values import FileAccess
 from ragcorp.domain.ports.file_search import FileRepository
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.infrastructure.postgres.connections.database import Database
@@ -27,14 +25,6 @@ class FileParts:
     read: ReadFile
     source: FileGrepSource | None
     candidates: FileCandidates
-
-    @property
-    def roots(self) -> tuple[str, ...]:
-        return self.repository.roots
-
-    def stored_with(self, store: CandidateStore) -> CandidateStore:
-        """Return a store of the passages of files and of ``store``."""
-        return RoutedCandidateStore(default=store, by_collection={FILES: self.candidates})
 
 
 def make_files(settings: Settings, database: Database) -> FileParts:
