@@ -163,10 +163,7 @@ def _failed(text: str) -> CallToolResult:
 
 
 async def _in_time(work: Coroutine[Any, Any, Result], *, seconds: float, stopping: asyncio.Event) -> Result:
-    """Return the result of ``work``; leave it behind when time runs out, the service stops, or the caller leaves.
-
-    Raises TimeoutError, and MCPError where the service stops.
-    """
+    """Return the result of ``work``. Raises TimeoutError, and MCPError when the service stops."""
     task = asyncio.ensure_future(work)
     stopped = asyncio.ensure_future(stopping.wait())
     try:
@@ -188,10 +185,9 @@ _WANTED = "ragcorp.log_level"
 
 
 async def send_status(context: ServerRequestContext[Any, Any], status: GrepStatus) -> None:
-    """Send ``notifications/message`` of level info.
+    """Send ``notifications/message`` of level info, whether or not the client still listens.
 
-    A client of protocol 2026-07-28 gets it if its request sets a level in ``_meta``; an older one unless it chose a
-    level above info. The result does not depend on whether the client still listens.
+    A client of protocol 2026-07-28 must set a level in ``_meta``; an older one must not choose a level above info.
     """
     if _state(context).get(_WANTED) in QUIET_LEVELS:
         return

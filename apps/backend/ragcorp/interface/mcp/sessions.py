@@ -1,4 +1,4 @@
-"""Bounds the open sessions, and cancels the calls of clients that have left."""
+"""Bounds the open sessions, and cancels the calls of clients that disconnected."""
 
 import json
 from collections import Counter
@@ -68,7 +68,7 @@ class BoundedSessions:
         try:
             if ended is not None:
                 ending: Scope = {**scope, "method": "DELETE", "headers": [(SESSION, ended.encode("latin-1"))]}
-                await self._app(ending, _nothing, _ignore)
+                await self._app(ending, replayed(b"", _disconnected), _ignore)
             await self._app(scope, receive, observed)
             return None
         finally:
@@ -123,19 +123,12 @@ def _sessions(headers: list[tuple[bytes, bytes]]) -> list[str]:
     return [value.decode("latin-1") for name, value in headers if name.lower() == SESSION]
 
 
-async def _nothing() -> Message:
-    return {"type": "http.request", "body": b"", "more_body": False}
-
-
 async def _ignore(_: Message) -> None:
     pass
 
 
-class CancelsLeftCalls:
-    """Sends the session a cancellation if a connection closes before its request is answered.
-
-    An outer layer has read the body: the first message has all of it.
-    """
+class CancelAbandonedCalls:
+    """Cancels a call whose connection closes before it is answered. The first message has the whole body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -162,7 +155,8 @@ class CancelsLeftCalls:
         await self._app(scope, received, sent)
         request = _request_of(first.get("body", b""))
         if left and not complete and request is not None:
-            await self._app(_without_lengths(scope), _body({"requestId": request}), _ignore)
+            cancelled = json.dumps({"jsonrpc": "2.0", "method": CANCELLED, "params": {"requestId": request}}).encode()
+            await self._app(_without_lengths(scope), replayed(cancelled, _disconnected), _ignore)
 
 
 def _request_of(body: bytes) -> int | str | None:
@@ -176,11 +170,15 @@ def _without_lengths(scope: Scope) -> Scope:
     return {**scope, "headers": headers}
 
 
-def _body(params: dict[str, int | str]) -> Receive:
-    content = json.dumps({"jsonrpc": "2.0", "method": CANCELLED, "params": params}).encode()
-    unread: list[Message] = [{"type": "http.request", "body": content, "more_body": False}]
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """Return a receive that repeats a body that was read, and then continues with ``receive``."""
+    unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def received() -> Message:
-        return unread.pop() if unread else {"type": "http.disconnect"}
+        return unread.pop() if unread else await receive()
 
     return received
+
+
+async def _disconnected() -> Message:
+    return {"type": "http.disconnect"}

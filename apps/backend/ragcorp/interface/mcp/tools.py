@@ -28,7 +28,14 @@ from ragcorp.interface.mcp.services import McpLimits, McpServices
 from ragcorp.interface.shapes.answers import CitedAnswer, cited_answer
 from ragcorp.interface.shapes.files import FileContent, UnmarkedResults, file_document, unmarked_results
 from ragcorp.interface.shapes.memory import Recalled, recalled
-from ragcorp.interface.shapes.result_text import answer_text, grep_status, grep_text, search_status, search_text
+from ragcorp.interface.shapes.result_text import (
+    answer_text,
+    file_length,
+    grep_status,
+    grep_text,
+    search_status,
+    search_text,
+)
 from ragcorp.interface.shapes.search import ToolResults, tool_results
 
 Question = Annotated[str, Field(description="A question or words, in any language; Spanish is understood best.")]
@@ -207,9 +214,7 @@ class ReadFile(ToolCall):
         file = await services.use_cases.read_file.read(
             self.path, principal=principal, line_start=self.line_start, line_end=self.line_end
         )
-        text = file.text
-        if file.line_start > file.total_lines:
-            text = "The file has 1 line." if file.total_lines == 1 else f"The file has {file.total_lines} lines."
+        text = file_length(file.total_lines) if file.line_start > file.total_lines else file.text
         return ToolOutcome(text=text, document=file_document(file))
 
 
