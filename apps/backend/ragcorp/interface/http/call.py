@@ -1,4 +1,4 @@
-"""Context of a handler: the request, its caller and the services."""
+"""Context of a handler: the request, its caller and the services; and its JSON response."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeVar
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel
 from starlette.requests import Request
+from starlette.responses import Response
 
 from ragcorp.application.status.report import ReportStatus
 from ragcorp.domain.filters import Filters
@@ -18,11 +19,11 @@ from ragcorp.interface.http.layers.admission import RequestSlot, slot_of
 from ragcorp.interface.http.layers.bounded_route import BoundedRoute
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics, ServiceState
 from ragcorp.interface.http.protocol.bodies import allow, allow_indexing, read_json
-from ragcorp.interface.http.protocol.disconnect import unless_client_leaves
+from ragcorp.interface.http.protocol.disconnect import unless_disconnected
 from ragcorp.interface.http.protocol.filters import filters_of_text
 from ragcorp.interface.http.protocol.limits import HttpLimits
-from ragcorp.interface.http.protocol.principal import caller_of
-from ragcorp.interface.http.protocol.request_id import request_id_of
+from ragcorp.interface.http.protocol.request_scope import caller_of, request_id_of
+from ragcorp.interface.shapes.json_text import dumps
 from ragcorp.interface.use_cases import UseCases
 
 
@@ -95,9 +96,9 @@ class Call:
         """Let the request run as long as storing ``text`` may take."""
         allow_indexing(self.request, self.limits, size=len(text.encode()))
 
-    async def unless_client_leaves(self, work: Coroutine[Any, Any, Result]) -> Result:
+    async def unless_disconnected(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Return the result of ``work``; cancel it if the connection closes first."""
-        return await unless_client_leaves(self.request, work)
+        return await unless_disconnected(self.request, work)
 
     def filters(self, text: str | None) -> Filters:
         """Return the filters of a query parameter. Raises InvalidInputError or RequestRefusedError."""
@@ -121,3 +122,8 @@ CurrentCall = Annotated[Call, Depends(current_call)]
 def operations(tag: str) -> APIRouter:
     """Return a router whose operations are named after their functions."""
     return APIRouter(route_class=BoundedRoute, tags=[tag], generate_unique_id_function=lambda route: route.name)
+
+
+def json_response(shape: Any, *, status: int = 200) -> Response:
+    """Return a shape as JSON. Shapes are described, not validated, so that the hot path does not pay for that."""
+    return Response(dumps(shape), status_code=status, media_type="application/json")

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from ragcorp.application.documents.edit_chunk import ChunkEdit
 from ragcorp.application.memory.chat_turns import TurnDefaults, TurnReader
 from ragcorp.application.validation.item_drafts import NAME_DIGITS, content_name
-from ragcorp.domain.collections import MAX_ITEM_NAME, Collection, ItemDraft, ItemFailure, ItemOutcome, ItemSelection
+from ragcorp.domain.collections import MAX_ITEM_NAME, Collection, ItemDraft, ItemOutcome, ItemSelection, SaveOutcome
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
@@ -18,7 +18,7 @@ from ragcorp.domain.ports.chunks import ChunkSelection
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.text.checks import require_length
-from ragcorp.interface.http.call import Call
+from ragcorp.interface.http.call import Call, json_response
 from ragcorp.interface.http.collections.item_patches import ArtifactPatch, ChunkBody, MemoryPatch, NewChunk, TurnPatch
 from ragcorp.interface.http.collections.item_schema import (
     ArtifactItem,
@@ -31,9 +31,8 @@ from ragcorp.interface.http.collections.item_schema import (
 )
 from ragcorp.interface.http.documents.upload import document_of, read_document
 from ragcorp.interface.http.protocol.json_body import line_object, parse_model
-from ragcorp.interface.http.protocol.json_response import json_response
-from ragcorp.interface.http.protocol.parameters import Selection
-from ragcorp.interface.http.streams.line_stream import LineHandler, LineOutcome
+from ragcorp.interface.http.protocol.models import Selection
+from ragcorp.interface.http.streams.line_stream import LineHandler
 from ragcorp.interface.shapes.items import (
     artifact_outcome,
     chunk_edited,
@@ -92,15 +91,10 @@ class ItemHandlers:
     def lines(self, call: Call) -> LineHandler[ItemDraft]:
         """Return the handler that reads and stores the lines of a bulk request."""
 
-        async def store(drafts: Sequence[ItemDraft]) -> list[LineOutcome]:
+        async def store(drafts: Sequence[ItemDraft]) -> Sequence[SaveOutcome]:
             outcomes = await self._use_cases(call).save.save_many(drafts, principal=call.principal)
             _wake(call, *(outcome for outcome in outcomes if isinstance(outcome, ItemOutcome)))
-            return [
-                LineOutcome(external_id=outcome.external_id, error=outcome.error)
-                if isinstance(outcome, ItemFailure)
-                else LineOutcome(external_id=outcome.external_id, status=outcome.status)
-                for outcome in outcomes
-            ]
+            return outcomes
 
         return LineHandler(
             read=self._reader(call),
@@ -174,7 +168,7 @@ class ArtifactHandlers:
         revising = call.use_cases.collections.revise_document.revise(
             external_id, body.as_change(), text=body.new_text, principal=call.principal
         )
-        return _ingested(call, await call.unless_client_leaves(revising))
+        return _ingested(call, await call.unless_disconnected(revising))
 
     async def list(self, call: Call, query: ItemPage) -> Response:
         require_no_artifact(query)
@@ -199,7 +193,7 @@ class ArtifactHandlers:
 
     async def _ingest(self, call: Call, request: IngestRequest) -> Response:
         ingesting = call.use_cases.ingest.ingest(request, principal=call.principal)
-        return _ingested(call, await call.unless_client_leaves(ingesting))
+        return _ingested(call, await call.unless_disconnected(ingesting))
 
 
 class ChunkHandlers:

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID
 from ragcorp.domain.collections import MAX_ITEM_NAME, Collection
 from ragcorp.domain.filters import DOCUMENT_FIELDS, ITEM_FIELDS, METADATA
-from ragcorp.interface.http.call import CurrentCall, operations
+from ragcorp.interface.http.call import CurrentCall, json_response, operations
 from ragcorp.interface.http.collections.handlers import HISTORY, MEMORY, ArtifactHandlers, ChunkHandlers, ItemHandlers
 from ragcorp.interface.http.collections.item_patches import ArtifactPatch, ChunkBody, MemoryPatch, NewChunk, TurnPatch
 from ragcorp.interface.http.collections.item_schema import (
@@ -28,8 +28,7 @@ from ragcorp.interface.http.documents.routes import document_lines
 from ragcorp.interface.http.documents.schema import BulkDocument, DocumentBody
 from ragcorp.interface.http.protocol.descriptions import problems, request_body
 from ragcorp.interface.http.protocol.document_names import external_id_of
-from ragcorp.interface.http.protocol.json_response import json_response
-from ragcorp.interface.http.protocol.parameters import Selection
+from ragcorp.interface.http.protocol.models import Selection
 from ragcorp.interface.http.streams.line_stream import OUTCOMES, LineHandler, LineStream, line_body
 from ragcorp.interface.shapes.documents import Deleted
 from ragcorp.interface.shapes.items import (

@@ -1,6 +1,5 @@
 """POST /grep and POST /files/read: search and read files where they are stored."""
 
-from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
@@ -18,12 +17,12 @@ from ragcorp.domain.files.values import (
     GrepRequest,
     GrepResult,
 )
-from ragcorp.interface.http.call import Call, CurrentCall, operations
+from ragcorp.interface.http.call import CurrentCall, json_response, operations
 from ragcorp.interface.http.protocol.descriptions import problems
-from ragcorp.interface.http.protocol.json_response import json_response
-from ragcorp.interface.http.protocol.strict_model import StrictModel
-from ragcorp.interface.http.streams.event_stream import EVENT_STREAM, SEARCH_EVENTS, BegunWork, Event, EventStream
+from ragcorp.interface.http.protocol.models import StrictModel
+from ragcorp.interface.http.streams.event_stream import EVENT_STREAM, SEARCH_EVENTS, stream_result
 from ragcorp.interface.shapes.files import FileContent, GrepResults, file_document, grep_document
+from ragcorp.interface.shapes.result_text import GrepStatus
 
 MAX_LINE = 2**31 - 1
 
@@ -94,19 +93,18 @@ router = operations("files")
     responses={200: EVENT_STREAM, **problems(403, 413, 415, 422, 503)},
 )
 async def grep(body: GrepBody, call: CurrentCall) -> Response:
-    limits = call.limits
     searching = call.use_cases.grep.grep(body.as_request(), principal=call.principal)
+    seconds = call.limits.grep_timeout_seconds
+
+    def rendered(result: GrepResult) -> tuple[GrepStatus, GrepResults]:
+        call.metrics.count_grep(result)
+        results: GrepResults = {"request_id": call.request_id, **grep_document(result)}
+        return results["status"], results
+
     if body.stream:
-        work = await BegunWork.begin(searching)
-        return EventStream(
-            _events(work, call),
-            close=work.close,
-            request_id=call.request_id,
-            limits=limits,
-            seconds=limits.grep_timeout_seconds + limits.write_timeout_seconds,
-        )
-    call.allow(limits.grep_timeout_seconds)
-    return json_response(_results(await call.unless_client_leaves(searching), call))
+        return await stream_result(call, searching, rendered, seconds=seconds)
+    call.allow(seconds)
+    return json_response(rendered(await call.unless_disconnected(searching))[1])
 
 
 @router.post(
@@ -120,17 +118,4 @@ async def read_file(body: ReadBody, call: CurrentCall) -> Response:
     reading = call.use_cases.read_file.read(
         body.path, principal=call.principal, line_start=body.line_start, line_end=body.line_end
     )
-    return json_response(file_document(await call.unless_client_leaves(reading)))
-
-
-async def _events(work: BegunWork[GrepResult], call: Call) -> AsyncGenerator[Event, None]:
-    yield "status", {"status": "searching"}
-    result = await work.result(seconds=call.limits.grep_timeout_seconds)
-    results = _results(result, call)
-    yield "status", {"status": "done", **results["status"]}
-    yield "search_results", results
-
-
-def _results(result: GrepResult, call: Call) -> GrepResults:
-    call.metrics.count_grep(result)
-    return {"request_id": call.request_id, **grep_document(result)}
+    return json_response(file_document(await call.unless_disconnected(reading)))

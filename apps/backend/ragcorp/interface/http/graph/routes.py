@@ -11,7 +11,7 @@ from ragcorp.application.graph.load import GraphDraft
 from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID
 from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.graph import EntityDraft, GraphFailure, GraphOutcome, GraphSelection
-from ragcorp.interface.http.call import Call, CurrentCall, operations
+from ragcorp.interface.http.call import Call, CurrentCall, json_response, operations
 from ragcorp.interface.http.graph.schema import (
     EntityBody,
     EntityLine,
@@ -26,8 +26,7 @@ from ragcorp.interface.http.graph.schema import (
 from ragcorp.interface.http.protocol.descriptions import problems
 from ragcorp.interface.http.protocol.document_names import external_id_of
 from ragcorp.interface.http.protocol.json_body import line_object
-from ragcorp.interface.http.protocol.json_response import json_response
-from ragcorp.interface.http.streams.line_stream import OUTCOMES, LineHandler, LineOutcome, LineStream, line_body
+from ragcorp.interface.http.streams.line_stream import OUTCOMES, LineHandler, LineStream, line_body
 from ragcorp.interface.shapes.graph import (
     EntityList,
     ExtractionResult,
@@ -68,6 +67,11 @@ WRITTEN: dict[int | str, dict[str, Any]] = {
     **problems(409, 413, 415, 422, 503),
 }
 
+FOUND = problems(404, 422, 503)
+
+ENTITIES, FACTS = "/graph/entities", "/graph/facts"
+ENTITY, FACT = f"{ENTITIES}/{{external_id:path}}", f"{FACTS}/{{external_id:path}}"
+
 router = operations("graph")
 
 
@@ -92,7 +96,7 @@ async def bulk_graph(call: CurrentCall) -> Response:
 )
 async def extract_facts(body: ExtractBody, call: CurrentCall) -> Response:
     call.allow(call.limits.ask_timeout_seconds)
-    report = await call.unless_client_leaves(
+    report = await call.unless_disconnected(
         call.use_cases.graph.extract.extract(principal=call.principal, document=body.document, limit=body.limit)
     )
     if report.facts:
@@ -100,7 +104,7 @@ async def extract_facts(body: ExtractBody, call: CurrentCall) -> Response:
     return json_response(extraction_result(report))
 
 
-@router.get("/graph/entities", summary="List entities", response_model=EntityList, responses=problems(422, 503))
+@router.get(ENTITIES, summary="List entities", response_model=EntityList, responses=problems(422, 503))
 async def list_entities(query: Annotated[EntityParameters, Query()], call: CurrentCall) -> Response:
     selection = GraphSelection(prefix=query.prefix, filters=call.filters(query.filters), name=query.name)
     entities, next_cursor = await call.use_cases.graph.read.entities(
@@ -109,47 +113,31 @@ async def list_entities(query: Annotated[EntityParameters, Query()], call: Curre
     return json_response(entity_list(entities, next_cursor))
 
 
-@router.post(
-    "/graph/entities", summary="Add or replace one of the entities", response_model=GraphStored, responses=WRITTEN
-)
+@router.post(ENTITIES, summary="Add or replace one of the entities", response_model=GraphStored, responses=WRITTEN)
 async def add_entity(body: NewEntity, call: CurrentCall) -> Response:
-    return await _save_entity(call, body, body.external_id)
+    return await _save(call, body, body.external_id)
 
 
-@router.get(
-    "/graph/entities/{external_id:path}",
-    summary="Get one of the entities",
-    response_model=StoredEntity,
-    responses=problems(404, 422, 503),
-)
+@router.get(ENTITY, summary="Get one of the entities", response_model=StoredEntity, responses=FOUND)
 async def get_entity(external_id: ExternalId, call: CurrentCall) -> Response:
     entity = await call.use_cases.graph.read.entity(external_id_of(external_id), principal=call.principal)
     return json_response(stored_entity(entity))
 
 
-@router.put(
-    "/graph/entities/{external_id:path}",
-    summary="Create or replace one of the entities",
-    response_model=GraphStored,
-    responses=WRITTEN,
-)
+@router.put(ENTITY, summary="Create or replace one of the entities", response_model=GraphStored, responses=WRITTEN)
 async def put_entity(external_id: ExternalId, body: EntityBody, call: CurrentCall) -> Response:
-    return await _save_entity(call, body, external_id_of(external_id))
+    return await _save(call, body, external_id_of(external_id))
 
 
 @router.delete(
-    "/graph/entities/{external_id:path}",
-    summary="Delete one of the entities, for good",
-    status_code=204,
-    response_class=Response,
-    responses=problems(404, 422, 503),
+    ENTITY, summary="Delete one of the entities, for good", status_code=204, response_class=Response, responses=FOUND
 )
 async def delete_entity(external_id: ExternalId, call: CurrentCall) -> Response:
     await call.use_cases.graph.delete.entity(external_id_of(external_id), principal=call.principal)
     return Response(status_code=204)
 
 
-@router.get("/graph/facts", summary="List facts", response_model=FactList, responses=problems(422, 503))
+@router.get(FACTS, summary="List facts", response_model=FactList, responses=problems(422, 503))
 async def list_facts(query: Annotated[FactParameters, Query()], call: CurrentCall) -> Response:
     selection = GraphSelection(prefix=query.prefix, filters=call.filters(query.filters), entity=query.entity)
     facts, next_cursor = await call.use_cases.graph.read.facts(
@@ -158,55 +146,37 @@ async def list_facts(query: Annotated[FactParameters, Query()], call: CurrentCal
     return json_response(fact_list(facts, next_cursor))
 
 
-@router.post("/graph/facts", summary="Add or replace one of the facts", response_model=GraphStored, responses=WRITTEN)
+@router.post(FACTS, summary="Add or replace one of the facts", response_model=GraphStored, responses=WRITTEN)
 async def add_fact(body: NewFact, call: CurrentCall) -> Response:
-    return await _save_fact(call, body, body.external_id)
+    return await _save(call, body, body.external_id)
 
 
-@router.get(
-    "/graph/facts/{external_id:path}",
-    summary="Get one of the facts",
-    response_model=StoredFact,
-    responses=problems(404, 422, 503),
-)
+@router.get(FACT, summary="Get one of the facts", response_model=StoredFact, responses=FOUND)
 async def get_fact(external_id: ExternalId, call: CurrentCall) -> Response:
     fact = await call.use_cases.graph.read.fact(external_id_of(external_id), principal=call.principal)
     return json_response(stored_fact(fact))
 
 
-@router.put(
-    "/graph/facts/{external_id:path}",
-    summary="Create or replace one of the facts",
-    response_model=GraphStored,
-    responses=WRITTEN,
-)
+@router.put(FACT, summary="Create or replace one of the facts", response_model=GraphStored, responses=WRITTEN)
 async def put_fact(external_id: ExternalId, body: FactBody, call: CurrentCall) -> Response:
-    return await _save_fact(call, body, external_id_of(external_id))
+    return await _save(call, body, external_id_of(external_id))
 
 
 @router.delete(
-    "/graph/facts/{external_id:path}",
-    summary="Delete one of the facts, for good",
-    status_code=204,
-    response_class=Response,
-    responses=problems(404, 422, 503),
+    FACT, summary="Delete one of the facts, for good", status_code=204, response_class=Response, responses=FOUND
 )
 async def delete_fact(external_id: ExternalId, call: CurrentCall) -> Response:
     await call.use_cases.graph.delete.fact(external_id_of(external_id), principal=call.principal)
     return Response(status_code=204)
 
 
-async def _save_entity(call: Call, body: EntityBody, external_id: str | None) -> Response:
+async def _save(call: Call, body: EntityBody | FactBody, external_id: str | None) -> Response:
     draft = body.as_draft(external_id=external_id, default_language=call.use_cases.default_language)
-    return _stored(call, await call.use_cases.graph.save_entities.save(draft, principal=call.principal))
-
-
-async def _save_fact(call: Call, body: FactBody, external_id: str | None) -> Response:
-    draft = body.as_draft(external_id=external_id, default_language=call.use_cases.default_language)
-    return _stored(call, await call.use_cases.graph.save_facts.save(draft, principal=call.principal))
-
-
-def _stored(call: Call, outcome: GraphOutcome) -> Response:
+    graph = call.use_cases.graph
+    if isinstance(draft, EntityDraft):
+        outcome = await graph.save_entities.save(draft, principal=call.principal)
+    else:
+        outcome = await graph.save_facts.save(draft, principal=call.principal)
     if outcome.status is not IngestStatus.UNCHANGED:
         call.services.wake_embedding()
     return json_response(graph_outcome(outcome), status=201 if outcome.status is IngestStatus.CREATED else 200)
@@ -215,15 +185,10 @@ def _stored(call: Call, outcome: GraphOutcome) -> Response:
 def _lines(call: Call) -> LineHandler[GraphDraft]:
     load = call.use_cases.graph.load
 
-    async def store(drafts: Sequence[GraphDraft]) -> list[LineOutcome]:
+    async def store(drafts: Sequence[GraphDraft]) -> Sequence[GraphOutcome | GraphFailure]:
         outcomes = await load.store(drafts, principal=call.principal)
         call.services.wake_embedding()
-        return [
-            LineOutcome(external_id=draft.external_id, error=outcome.error)
-            if isinstance(outcome, GraphFailure)
-            else LineOutcome(external_id=outcome.external_id, status=outcome.status)
-            for draft, outcome in zip(drafts, outcomes, strict=True)
-        ]
+        return outcomes
 
     return LineHandler(
         read=lambda line: load.read(line_object(line, max_depth=call.limits.max_json_depth)),

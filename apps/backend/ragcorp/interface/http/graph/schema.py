@@ -22,8 +22,7 @@ from ragcorp.domain.graph import (
 )
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.http.documents.schema import Moment, SensitivityName
-from ragcorp.interface.http.protocol.parameters import Page
-from ragcorp.interface.http.protocol.strict_model import StrictModel
+from ragcorp.interface.http.protocol.models import Page, StrictModel
 
 ENTITY_EXAMPLE: dict[str, Any] = {
     "name": "María Pérez",

@@ -6,8 +6,8 @@ from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from ragcorp.domain.keys import Caller, ForbiddenError, Scope
-from ragcorp.interface.http.protocol.principal import caller_of
 from ragcorp.interface.http.protocol.problems import problem_of
+from ragcorp.interface.http.protocol.request_scope import caller_of
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """Need no key: probes have none."""
@@ -47,10 +47,7 @@ def is_of_page(path: str) -> bool:
 
 
 def scope_of(operation_id: str | None) -> Scope | None:
-    """Return the scope that the operation needs, or None.
-
-    Raises LookupError for an operation that is not listed: the application does not start.
-    """
+    """Return the scope that the operation needs, or None. Raises LookupError for an unlisted one, at startup."""
     if operation_id in OPEN_OPERATIONS or operation_id in ANY_KEY:
         return None
     if operation_id is None or operation_id not in SCOPES:

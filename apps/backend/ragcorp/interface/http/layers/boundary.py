@@ -10,10 +10,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ragcorp.interface.http.layers.cors import CORS_SEND
 from ragcorp.interface.http.layers.security_headers import with_security_headers
 from ragcorp.interface.http.monitoring.metrics import METHODS, HttpMetrics
-from ragcorp.interface.http.protocol.principal import caller_of
 from ragcorp.interface.http.protocol.problems import problem_of
-from ragcorp.interface.http.protocol.request_context import request_at_hand
-from ragcorp.interface.http.protocol.request_id import HEADER, assign_request_id
+from ragcorp.interface.http.protocol.request_scope import HEADER, assign_request_id, caller_of, current_request
 from ragcorp.tracing import RequestSpan, Span
 
 logger = logging.getLogger(__name__)
@@ -21,7 +19,7 @@ logger = logging.getLogger(__name__)
 VERSION_PREFIX = "/v1"
 RAW_PREFIXES = ("/documents/", "/collections/", "/graph/entities/", "/graph/facts/", "/introspect/hydration/")
 UNMATCHED = "unmatched"
-WATCHED = frozenset({"/healthz", "/readyz", "/metrics"})
+PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 """Probes call these every few seconds: logged at level debug."""
 
 TRACE_HEADERS = frozenset({b"traceparent", b"tracestate"})
@@ -32,8 +30,7 @@ STREAM_TYPES = frozenset({b"text/event-stream", b"application/x-ndjson"})
 class RequestBoundary:
     """Prepares requests for the routes and guarantees a response.
 
-    Below RAW_PREFIXES routes match the undecoded path, so that ``a%2Fcontent`` (a document of that name) and
-    ``a/content`` (the content of document ``a``) stay apart.
+    Below RAW_PREFIXES routes match the undecoded path: ``a%2Fcontent`` is a name, ``a/content`` the content of ``a``.
     """
 
     def __init__(self, app: ASGIApp, *, metrics: HttpMetrics) -> None:
@@ -42,15 +39,14 @@ class RequestBoundary:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+            raise RuntimeError("only HTTP is served")  # inner layers rely on it
         request_id = assign_request_id(scope)
-        with RequestSpan(_trace_headers(scope)) as span, request_at_hand(request_id):
+        with RequestSpan(_trace_headers(scope)) as span, current_request(request_id):
             await self._serve(scope, receive, send, request_id, span)
 
-    async def _serve(self, given: Scope, receive: Receive, send: Send, request_id: str, span: Span) -> None:
+    async def _serve(self, received: Scope, receive: Receive, send: Send, request_id: str, span: Span) -> None:
         started = time.perf_counter()
-        scope = _routed(given)
+        scope = _routed(received)
         head = scope["method"] == "HEAD"
         if head:
             scope["method"] = "GET"
@@ -97,7 +93,7 @@ class RequestBoundary:
 
 @dataclass(slots=True)
 class _Answered:
-    """What was sent so far; ``status`` 0 is nothing."""
+    """Progress of the response; ``status`` is 0 before its beginning."""
 
     status: int = 0
     bytes: int = 0
@@ -114,7 +110,7 @@ class _Answered:
 def _log(method: str, route: str, answered: _Answered, *, key: str | None, seconds: float) -> None:
     """Log a request by its route; path and query may contain a user's text."""
     logger.log(
-        logging.DEBUG if route in WATCHED else logging.INFO,
+        logging.DEBUG if route in PROBES else logging.INFO,
         "request",
         extra={
             "fields": {

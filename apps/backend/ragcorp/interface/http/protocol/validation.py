@@ -47,10 +47,7 @@ def field_errors(
     root: str = "body",
     model: type[BaseModel] | None = None,
 ) -> Sequence[FieldError]:
-    """Return one error per field. Only ``names`` are repeated: other parts are the caller's text.
-
-    The error of an unknown field lists the fields that ``model`` has in its place.
-    """
+    """Return one error per field. Only ``names`` are repeated: other parts of a location are the caller's text."""
     errors: dict[str, FieldError] = {}
     unknown: set[tuple[int | str, ...]] = set()
     for detail in details:

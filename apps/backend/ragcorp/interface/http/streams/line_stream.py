@@ -12,14 +12,16 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from ragcorp.domain.collections import ItemFailure, ItemOutcome
 from ragcorp.domain.exceptions import RagcorpError
+from ragcorp.domain.graph import GraphFailure, GraphOutcome
+from ragcorp.domain.ingestion import IngestFailure, IngestResult
 from ragcorp.interface.http.layers.admission import RequestSlot, slot_of
 from ragcorp.interface.http.protocol.bodies import entity_headers, require_media_type, too_large, upload_time
 from ragcorp.interface.http.protocol.descriptions import content, one_of
 from ragcorp.interface.http.protocol.limits import HttpLimits
-from ragcorp.interface.http.protocol.ndjson import lines
 from ragcorp.interface.http.protocol.problems import Problem, RequestRefusedError, problem_of
-from ragcorp.interface.http.protocol.watched_body import WatchedBody
+from ragcorp.interface.http.protocol.streamed_body import WatchedBody, lines
 from ragcorp.interface.http.streams.response_buffer import ResponseBuffer, UnreadError
 from ragcorp.interface.shapes.json_text import dumps
 
@@ -50,20 +52,13 @@ OUTCOMES = content(
 
 Entry = TypeVar("Entry")
 
+LineOutcome = IngestResult | IngestFailure | ItemOutcome | ItemFailure | GraphOutcome | GraphFailure
+
 
 def line_body(description: str, *models: type) -> dict[str, Any]:
     """Describe the body of a bulk request: each line is JSON of one of ``models``."""
     schema = {"type": "string", "description": description}
     return {"requestBody": {"required": True, "content": {NDJSON: {"schema": schema, "itemSchema": one_of(*models)}}}}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineOutcome:
-    """Outcome of one line: a status or an error."""
-
-    external_id: str | None
-    status: str = ""
-    error: RagcorpError | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,10 +96,7 @@ class _Batch(Generic[Entry]):
 
 
 class TwoWayStream(StreamingResponse):
-    """A response that streams while its request does; WatchedBody alone reads the connection.
-
-    If the request breaks off, the response has no end and the server closes the connection.
-    """
+    """A response that streams while its request does; if the request breaks off, the response has no end."""
 
     def __init__(self, lines: AsyncGenerator[bytes, None], body: WatchedBody, *, media_type: str) -> None:
         super().__init__(lines, media_type=media_type)
@@ -116,9 +108,9 @@ class TwoWayStream(StreamingResponse):
             async with aclosing(self._lines):
                 await self.stream_response(send)
         except ClientDisconnect:
-            logger.info("a bulk request broke off: its sender left")
+            logger.info("a bulk request broke off: its sender disconnected")
         except UnreadError:
-            logger.warning("a bulk request was cut: its sender does not read what it is answered")
+            logger.warning("a bulk request was cut: its sender does not read the response")
         finally:
             await self._body.aclose()
 
@@ -170,11 +162,11 @@ class _LineWork(Generic[Entry]):
         When the client leaves, the current batch is still stored. Raises ClientDisconnect and UnreadError.
         """
         work = asyncio.create_task(self._store_all())
-        watch = asyncio.create_task(self._stop_when_left(work))
+        watch = asyncio.create_task(self._stop_when_disconnected(work))
         try:
             while (lines := await self._answers.take()) is not None:
                 yield lines
-            if self._body.left.is_set() and not self._complete:
+            if self._body.disconnected.is_set() and not self._complete:
                 raise ClientDisconnect
             await work
         finally:
@@ -182,8 +174,8 @@ class _LineWork(Generic[Entry]):
             watch.cancel()
             await asyncio.gather(work, watch, return_exceptions=True)
 
-    async def _stop_when_left(self, work: asyncio.Task[None]) -> None:
-        await self._body.left.wait()
+    async def _stop_when_disconnected(self, work: asyncio.Task[None]) -> None:
+        await self._body.disconnected.wait()
         if not self._storing:
             work.cancel()
 
@@ -234,7 +226,7 @@ class _LineWork(Generic[Entry]):
         batch, self._batch = self._batch, _Batch()
         if batch.entries:
             await self._put(await self._outcomes(batch))
-        if self._body.left.is_set():
+        if self._body.disconnected.is_set():
             raise ClientDisconnect
 
     async def _outcomes(self, batch: _Batch[Entry]) -> list[dict[str, Any]]:
@@ -256,11 +248,17 @@ class _LineWork(Generic[Entry]):
                 for line, entry in zip(batch.lines, batch.entries, strict=True)
             ]
         return [
-            {"line": line, "external_id": outcome.external_id, "status": outcome.status}
-            if outcome.error is None
-            else _failed(line, outcome.external_id, problem_of(outcome.error))
-            for line, outcome in zip(batch.lines, outcomes, strict=True)
+            self._answer(line, entry, outcome)
+            for line, entry, outcome in zip(batch.lines, batch.entries, outcomes, strict=True)
         ]
+
+    def _answer(self, line: int, entry: Entry, outcome: LineOutcome) -> dict[str, Any]:
+        match outcome:
+            case IngestFailure() | ItemFailure():
+                return _failed(line, outcome.external_id, problem_of(outcome.error))
+            case GraphFailure():
+                return _failed(line, self._handler.name_of(entry), problem_of(outcome.error))
+        return {"line": line, "external_id": outcome.external_id, "status": outcome.status}
 
 
 def _failed(line: int, external_id: str | None, problem: Problem) -> dict[str, Any]:
