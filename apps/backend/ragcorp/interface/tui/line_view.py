@@ -13,7 +13,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from ragcorp.interface.tui.shown_text import wrapped
+from ragcorp.interface.tui.printable_text import wrapped
 
 Marks = Callable[[str], Sequence[tuple[int, int]]]
 """Returns the spans of the marked characters of a line."""
@@ -23,10 +23,7 @@ LEAST_WIDTH = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line without control characters. ``>`` precedes a ``pointed`` one, ``|`` one of the ``span``.
-
-    A ``note`` is a remark, not part of the text.
-    """
+    """A line without control characters; ``>`` marks a ``pointed`` one, ``|`` the ``span``. A ``note`` is not text."""
 
     text: str
     number: int | None = None
