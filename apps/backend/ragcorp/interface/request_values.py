@@ -63,10 +63,9 @@ def choice(kind: type[Choice], value: str, *, field: str) -> Choice:
 def parse_filters(filters: Mapping[str, object], *, conditions: int = MOST_FILTER_CONDITIONS) -> Filters:
     """Return the filters of an object such as ``{"language": "es", "year": {"$gte": 2025}}``; all must match.
 
-    A member is a field, or else a metadata key, with a value, a list of values (any of them) or an object of operators
-    (``$eq``, ``$ne``, ``$in``, ``$nin``, ``$gt``, ``$gte``, ``$lt``, ``$lte``, ``$exists``, ``$not``); or it is
-    ``$and`` or ``$or`` with a list of such objects, or ``$not`` with one. ``occurred_at`` takes ``gte`` and ``lt`` as
-    well; its times are ISO 8601, in UTC where they name no zone. Raises InvalidInputError.
+    A member is a field or metadata key with a value, a list of values (any of them) or an object of operators; or it is
+    ``$and`` or ``$or`` with a list of objects, or ``$not`` with one. ``occurred_at`` also takes ``gte`` and ``lt``; its
+    times are ISO 8601, in UTC without a zone. Raises InvalidInputError.
     """
     parsed = tuple(_members(filters, depth=0))
     require_filters(parsed, conditions=conditions)
@@ -74,10 +73,7 @@ def parse_filters(filters: Mapping[str, object], *, conditions: int = MOST_FILTE
 
 
 def parse_selection(filters: Mapping[str, object], *, conditions: int = MAX_FILTER_CONDITIONS) -> Filters:
-    """Return the filters of ``parse_filters`` for stored data, whose collections are fixed.
-
-    A search, in contrast, may have sources with their own collections. Raises InvalidInputError.
-    """
+    """Return the filters of ``parse_filters`` for stored data, with its fixed collections. Raises InvalidInputError."""
     parsed = parse_filters(filters, conditions=conditions)
     collections = (*Collection, GRAPH)
     named = {value for leaf in _leaves(parsed) if leaf.name == COLLECTION for value in leaf.values}

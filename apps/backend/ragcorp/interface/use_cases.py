@@ -1,6 +1,4 @@
-"""The use cases behind every interface: the composition root builds them once, and library, HTTP, MCP, CLI and TUI
-call the same objects.
-"""
+"""The use cases that the composition root builds once for library, HTTP, MCP, CLI and TUI."""
 
 from dataclasses import dataclass
 

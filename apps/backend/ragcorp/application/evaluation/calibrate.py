@@ -64,7 +64,7 @@ class CalibrateFusion:
             calibrate(vectors, await self._workspaces.vectors(principal.workspace, limit=MAX_PASSAGES)),
             distance_threshold=distance_threshold(await self._distances(sample, evaluation_set, principal, progress)),
         )
-        if self._store is not None and calibration.is_sound:
+        if self._store is not None and calibration.is_reliable:
             await self._store.store_calibration(calibration, model=self._embedder.model)
         return calibration
 

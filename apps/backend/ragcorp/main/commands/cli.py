@@ -27,7 +27,7 @@ EXIT_INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    command_arguments = sys.argv[1:] if arguments is None else list(arguments)
     stdout, stderr = prepare_standard_streams()
     if find_spec("typer") is None or find_spec("rich") is None:
         stderr.write(
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         from ragcorp.interface.cli.app import run_command_line
 
-        code = run_command_line(make_services(), given, stdout=stdout, stderr=stderr)
+        code = run_command_line(make_services(), command_arguments, stdout=stdout, stderr=stderr)
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
     if code == EXIT_INTERRUPTED and threading.active_count() > 1:

@@ -107,12 +107,12 @@ def _is_installed(module: str) -> bool:
 
 def _code() -> Check:
     name, grammars = "extra 'code'", Grammars()
-    lacking = dict.fromkeys(language.name for language in LANGUAGES if grammars.grammar(language) is None)
-    if not lacking:
+    missing = dict.fromkeys(language.name for language in LANGUAGES if grammars.grammar(language) is None)
+    if not missing:
         return Check.ok(name, "installed")
     return Check.warning(
         name,
-        f"No grammar of {', '.join(lacking)}: a source file of these is one entity, without symbols.",
+        f"No grammar of {', '.join(missing)}: a source file of these is one entity, without symbols.",
         f"{_install('code')} and then run `ragcorp entities refresh`.",
     )
 
@@ -143,8 +143,8 @@ def _data_folder(settings: Settings) -> Check:
     if not data.initialised:
         return Check.skipped(name, f"{data.data_dir} holds no database yet; the first command that needs one makes it")
     if data.version_remedy is not None:
-        made = f"{data.data_dir}: PostgreSQL {data.version} made the files; {data.installed_version} is installed."
-        return Check.failed(name, made, data.version_remedy)
+        detail = f"{data.data_dir}: PostgreSQL {data.version} made the files; {data.installed_version} is installed."
+        return Check.failed(name, detail, data.version_remedy)
     users = "" if data.users is None else f", used by {data.users} processes"
     running = f"runs (process {data.server_pid}{users})" if data.running else "is stopped, and started on demand"
     log = f"; log: {data.log_file}" if data.log_file else ""

@@ -73,11 +73,7 @@ def evaluation_files() -> EvaluationFiles:
 async def open_evaluation(
     target: Target, options: EvaluationOptions, *, profiles: Mapping[str, RetrievalProfile] | None = None
 ) -> AsyncIterator[Evaluation]:
-    """Open the storage and a workspace of a random name, which is always removed at the end.
-
-    ``profiles`` are added to the standard ones. Raises what opening a session raises, and ConfigurationError for an
-    unusable cache folder.
-    """
+    """Open a random workspace, which is removed at the end. ``profiles`` are added to the standard ones."""
     name = f"eval-{uuid4().hex}"
     settings = settings_for(
         target,
@@ -95,8 +91,8 @@ async def open_evaluation(
         stack.push_async_callback(database.close)
         await database.open()
         workspaces = PostgresWorkspaces(database=database)
-        for left in await workspaces.abandoned(NAMES, older_than_days=ABANDONED_AFTER_DAYS):
-            await workspaces.remove(left)
+        for abandoned in await workspaces.abandoned(NAMES, older_than_days=ABANDONED_AFTER_DAYS):
+            await workspaces.remove(abandoned)
         # outside the container, which must close before the workspace is removed
         principal = await stack.enter_async_context(throw_away_workspace(workspaces, name=name))
         parts = Parts(embedder=_embedder(settings, options.cache_dir), profiles=profiles or {})

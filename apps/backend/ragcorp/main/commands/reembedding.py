@@ -34,10 +34,7 @@ OPTIONS = {"EMBEDDING_PROVIDER": "--provider", "EMBEDDING_MODEL": "--model", "EM
 
 @asynccontextmanager
 async def open_models(target: Target, choice: ModelChoice | None) -> AsyncIterator[Models]:
-    """Open the database as its owner, whatever model the settings name; ``choice`` is the model to embed with.
-
-    Raises ConfigurationError, MissingExtraError or StorageUnavailableError.
-    """
+    """Open the database as its owner, whatever model the settings name; ``choice`` is the model to embed with."""
     async with AsyncExitStack() as stack:
         if choice is not None:
             stack.enter_context(_options_named())

@@ -14,10 +14,7 @@ from ragcorp.main.wiring.container import Container, open_container
 
 @asynccontextmanager
 async def open_prepared(settings: Settings) -> AsyncIterator[Container]:
-    """Open storage, bring an embedded database up to date, and wire the use cases.
-
-    Raises ConfigurationError, MissingExtraError, IncompatibleEmbeddingsError or StorageUnavailableError.
-    """
+    """Open storage, bring an embedded database up to date, and wire the use cases. Raises as ``open_container``."""
     async with open_storage(settings) as storage:
         await prepare_storage(storage, settings)
         async with open_container(settings, storage.dsn) as container:

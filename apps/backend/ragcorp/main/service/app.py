@@ -46,8 +46,7 @@ WRITE_MARGIN_SECONDS = 5.0
 async def run_app(container: Container) -> AsyncIterator[FastAPI]:
     """Yield the application over an open container; its workers run until the end of the block.
 
-    ``app.state.mcp`` is the MCP endpoint (None without that extra). Its streams last as long as their clients, so a
-    shutdown ends its sessions first.
+    ``app.state.mcp`` is the MCP endpoint or None. A shutdown ends its sessions first: their streams have no end.
     """
     worker = EmbeddingWorker(embed_pending=container.use_cases.embed_pending)
     limits = http_limits(container.settings)

@@ -1,7 +1,4 @@
-"""The server's HTTP parser: bounds a request's head, the time of its body and the wait for slow readers.
-
-What is no HTTP gets a problem response too.
-"""
+"""The server's HTTP parser: bounds a request's head, the time of its body and the wait for slow readers."""
 
 import asyncio
 import secrets

@@ -26,7 +26,7 @@ MAX_SESSIONS = 256
 MAX_SESSIONS_OF_KEY = MAX_SESSIONS // 4
 IDLE_SECONDS = 600.0
 
-NOBODY = Caller(principal=Principal(), scopes=frozenset())
+ANONYMOUS = Caller(principal=Principal(), scopes=frozenset())
 
 
 @asynccontextmanager
@@ -37,14 +37,14 @@ async def mounted_mcp(
     if find_spec("mcp") is None:
         yield None
         return
-    from ragcorp.interface.http.protocol.principal import caller_of
+    from ragcorp.interface.http.protocol.request_scope import caller_of
     from ragcorp.interface.mcp.endpoint import EndpointLimits, McpEndpoint
     from ragcorp.interface.mcp.server import make_mcp_server
     from ragcorp.interface.mcp.services import McpServices
 
     def caller_by(request: Request | None) -> Caller:
         """Return the caller of the request, as for any other path."""
-        return NOBODY if request is None else caller_of(request.scope)
+        return ANONYMOUS if request is None else caller_of(request.scope)
 
     services = McpServices(use_cases=container.use_cases, counts=counts)
     stopping = asyncio.Event()

@@ -342,10 +342,7 @@ def load_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
 
 
 def origin_of(name: str, overrides: Mapping[str, Any]) -> str:
-    """Return where a setting's value comes from: ``argument``, ``environment`` or ``default``.
-
-    An alias is appended: ``environment: RRF_CONSTANT``.
-    """
+    """Return ``argument``, ``environment`` or ``default``, with a used alias: ``environment: RRF_CONSTANT``."""
     for given in (name, *(alias for alias, real in ALIASES.items() if real == name)):
         also = "" if given == name else f": {given.upper()}"
         if overrides.get(given) is not None:

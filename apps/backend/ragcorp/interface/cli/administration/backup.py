@@ -9,13 +9,14 @@ from rich.console import Console
 
 from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.interface.cli.console.calls import Call
+from ragcorp.interface.cli.console.options import argument
 from ragcorp.interface.cli.console.output import plain
 from ragcorp.interface.cli.console.services import Backup
 
 MEGABYTE = 1_000_000
-_SHOWN = ("documents", "chunks", "api_keys", "memories", "conversation_turns", "entities", "facts", "episodes")
+_COUNTED = ("documents", "chunks", "api_keys", "memories", "conversation_turns", "entities", "facts", "episodes")
 
-File = Annotated[Path, typer.Argument(help="The file of the backup.", show_default=False)]
+File = Annotated[Path, argument(help="The file of the backup.")]
 
 
 async def backup(
@@ -75,5 +76,5 @@ def _print(console: Console, described: Backup) -> None:
             f"schema revision {described.revision}, embedding model {described.embedding_model or 'none'}"
         )
     )
-    shown = (f"{name} {described.rows[name]:,}" for name in _SHOWN if described.rows.get(name))
-    console.print(plain(", ".join(shown) or "no documents"))
+    counts = (f"{name} {described.rows[name]:,}" for name in _COUNTED if described.rows.get(name))
+    console.print(plain(", ".join(counts) or "no documents"))

@@ -6,7 +6,8 @@ import typer
 from rich.table import Column
 
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
-from ragcorp.interface.cli.console.output import minutes, print_table
+from ragcorp.interface.cli.console.options import option
+from ragcorp.interface.cli.console.output import minutes
 
 ABOUT = "The cache of vectors, of all workspaces. Passages and items keep theirs whatever becomes of it."
 
@@ -34,7 +35,7 @@ async def status(call: Call) -> None:
         )
         for cached in models
     ]
-    call.output.result(
+    call.output.table(
         {
             "vectors": sum(cached.vectors for cached in models),
             "bytes": sum(cached.bytes for cached in models),
@@ -50,7 +51,8 @@ async def status(call: Call) -> None:
                 for cached in models
             ],
         },
-        lambda console: print_table(console, columns, rows),
+        columns,
+        rows,
     )
 
 
@@ -59,9 +61,7 @@ async def prune(
     unused_days: Annotated[
         float, typer.Option("--unused-days", help="Only what was not used for so many days; 0 for all.")
     ],
-    model: Annotated[
-        str | None, typer.Option("--model", help="Only the vectors of this model, of any width.", show_default=False)
-    ] = None,
+    model: Annotated[str | None, option("--model", help="Only the vectors of this model, of any width.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing; say how many there are.")] = False,
 ) -> None:
     """Remove cached vectors that were not used for long. A passage that is stored again then costs a call again."""

@@ -10,7 +10,8 @@ from rich.table import Column
 
 from ragcorp.domain.diagnosis import Check, CheckStatus
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.output import EXIT_FAILED, plain, print_table
+from ragcorp.interface.cli.console.options import option
+from ragcorp.interface.cli.console.output import EXIT_FAILED, plain
 from ragcorp.interface.cli.console.services import Migration, RowLevelSecurity, SettingRow
 
 STATUS_STYLES = {
@@ -26,11 +27,10 @@ async def migrate(
     check: Annotated[bool, typer.Option("--check", help="Change nothing; exit code 1 if a migration is due.")] = False,
     row_level_security: Annotated[
         RowLevelSecurity | None,
-        typer.Option(
+        option(
             "--row-level-security",
             help="off: conditions of the statements alone keep workspaces apart, for a server where nobody may mark "
             "functions LEAKPROOF. The choice stays until it is made anew.",
-            show_default=False,
         ),
     ] = None,
 ) -> int:
@@ -97,9 +97,7 @@ async def config(call: Call) -> None:
         "origin",
         Column("description", ratio=1),
     )
-    call.output.result(
-        {"settings": [asdict(row) for row in rows]}, lambda console: print_table(console, columns, map(cells, rows))
-    )
+    call.output.table({"settings": [asdict(row) for row in rows]}, columns, map(cells, rows))
 
 
 async def doctor(call: Call) -> int:

@@ -14,7 +14,7 @@ from ragcorp.domain.keys import ApiKey, Scope
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.cli.console.arguments import comma_separated
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
-from ragcorp.interface.cli.console.options import option
+from ragcorp.interface.cli.console.options import argument, option
 from ragcorp.interface.cli.console.output import days, minutes, plain
 
 COLUMNS = ("id", "state", "name", "workspace", "subject", "clearance", "scopes", "expires", "last use")
@@ -51,14 +51,14 @@ class KeyOptions:
         )
 
 
-async def create(call: Call, wanted: KeyOptions) -> None:
+async def create(call: Call, options: KeyOptions) -> None:
     """Make a key and print it, this once: it is not kept, only a digest of it is.
 
     Once there is a key, the service answers nobody without one, on its own machine neither.
     """
-    wanted.request(workspace="")  # wrong input is refused before anything is opened
+    options.request(workspace="")  # wrong input is refused before anything is opened
     async with call.services.keys(call.target) as keys:
-        created = await keys.create.create(wanted.request(workspace=keys.workspace))
+        created = await keys.create.create(options.request(workspace=keys.workspace))
     call.output.line({"credential": created.credential, **key_document(created.key)}, created.credential)
     call.output.note(
         f"Key {created.key.id} of workspace {created.key.principal.workspace}: {scopes_of(created.key)}. "
@@ -79,10 +79,7 @@ async def list_keys(
 
 
 async def revoke(
-    call: Call,
-    key_id: Annotated[
-        str, typer.Argument(metavar="ID", help="The part of the key before the dot.", show_default=False)
-    ],
+    call: Call, key_id: Annotated[str, argument(metavar="ID", help="The part of the key before the dot.")]
 ) -> None:
     """End a key for good. A running service notices within KEY_CACHE_SECONDS."""
     async with call.services.keys(call.target) as keys:

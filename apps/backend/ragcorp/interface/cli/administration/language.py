@@ -6,11 +6,12 @@ import typer
 
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.interface.cli.console.calls import Call
+from ragcorp.interface.cli.console.options import argument
 
 
 async def language(
     call: Call,
-    code: Annotated[str | None, typer.Argument(help="Language code, as es, en or pt.", show_default=False)] = None,
+    code: Annotated[str | None, argument(help="Language code, as es, en or pt.")] = None,
     unset: Annotated[bool, typer.Option("--unset", help="Go back to DEFAULT_LANGUAGE.")] = False,
 ) -> None:
     """Show or choose the language in which queries are read first; the documents' languages follow it."""

@@ -18,7 +18,7 @@ from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ports.embeddings import ModelState
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import option
-from ragcorp.interface.cli.console.output import plain, print_table
+from ragcorp.interface.cli.console.output import plain
 from ragcorp.interface.cli.console.progress import PacedReports
 from ragcorp.interface.cli.console.services import ModelChoice
 from ragcorp.interface.cli.documents.vectors import resumable
@@ -64,23 +64,23 @@ class ReembedOptions:
         )
 
 
-async def reembed(call: Call, wanted: ReembedOptions) -> None:
+async def reembed(call: Call, options: ReembedOptions) -> None:
     """Make the vectors of another embedding model beside those in use, then switch to them. Searches go on meanwhile.
 
     A run that was stopped goes on where it was. Restart services with the new EMBEDDING_MODEL and EMBEDDING_DIM after
     the switch: until then they answer with the old vectors, which stay until --drop.
     """
-    wanted.require_one_task()
-    call.output.json_lines = not wanted.status
-    if wanted.status:
+    options.require_one_task()
+    call.output.json_lines = not options.status
+    if options.status:
         await _status(call)
-    elif wanted.drop is not None:
-        await _drop(call, wanted.drop, wanted.dimensions)
-    elif wanted.switch_back:
-        await _switch_back(call, wanted.model, wanted.dimensions)
-    elif wanted.model is not None:
-        choice = ModelChoice(name=wanted.model, dimensions=wanted.dimensions, provider=wanted.provider)
-        await _reembed(call, choice, switch=not wanted.no_switch)
+    elif options.drop is not None:
+        await _drop(call, options.drop, options.dimensions)
+    elif options.switch_back:
+        await _switch_back(call, options.model, options.dimensions)
+    elif options.model is not None:
+        choice = ModelChoice(name=options.model, dimensions=options.dimensions, provider=options.provider)
+        await _reembed(call, choice, switch=not options.no_switch)
 
 
 async def _reembed(call: Call, choice: ModelChoice, *, switch: bool) -> None:
@@ -140,9 +140,7 @@ async def _status(call: Call) -> None:
         )
         for state in states
     ]
-    call.output.result(
-        {"models": [_document(state) for state in states]}, lambda console: print_table(console, columns, rows)
-    )
+    call.output.table({"models": [_document(state) for state in states]}, columns, rows)
 
 
 @contextmanager

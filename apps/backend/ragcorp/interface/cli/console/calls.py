@@ -74,10 +74,7 @@ class Call:
 def add_commands(
     app: typer.Typer, commands: Mapping[str, CommandFunction], *, services: Services, output: Output
 ) -> None:
-    """Register each function as a command: ``function(call, ...)`` returns the exit code, None for 0.
-
-    A parameter whose type is a dataclass is a group: each field of it becomes an option.
-    """
+    """Register each ``function(call, ...)``, which returns the exit code; a dataclass parameter groups options."""
     for name, function in commands.items():
         app.command(name)(_command(function, services, output))
 
@@ -134,10 +131,7 @@ def run_until_stopped(
     *,
     second: SecondSignal,
 ) -> int | None:
-    """Run ``main``. The first SIGINT, SIGTERM or SIGHUP cancels it; each further one runs the action of ``second``.
-
-    Raises CancelledError if ``main`` ends by the cancellation.
-    """
+    """Run ``main``; the first SIGINT, SIGTERM or SIGHUP cancels it, later ones run the action of ``second``."""
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         return runner.run(_stoppable(main, second))
 

@@ -51,8 +51,8 @@ def text_of(argument: str) -> str:
         raise InvalidInputError("stdin is not UTF-8.", field="TEXT", remedy="Send the text in UTF-8.") from None
 
 
-def kept(value: Value | None) -> Value | Keep:
-    """Return the value of an option in a change: an option that is not given changes nothing."""
+def or_keep(value: Value | None) -> Value | Keep:
+    """Return an option's value, KEEP if it is not given."""
     return KEEP if value is None else value
 
 
@@ -193,11 +193,11 @@ class ItemOptions(DescriptionOptions):
     def change(self) -> AttributeChange:
         """Return the change that the options name. Raises InvalidInputError."""
         return AttributeChange(
-            artifact_type=kept(self.kind),
-            language=kept(self.language),
-            sensitivity=kept(self.sensitivity),
-            visibility_scope=kept(self.scope),
-            owner=kept(self.owner),
-            occurred_at=kept(self.occurred_at),
+            artifact_type=or_keep(self.kind),
+            language=or_keep(self.language),
+            sensitivity=or_keep(self.sensitivity),
+            visibility_scope=or_keep(self.scope),
+            owner=or_keep(self.owner),
+            occurred_at=or_keep(self.occurred_at),
             metadata=KEEP if self.metadata is None else parse_pairs(self.metadata, option="--metadata"),
         )

@@ -1,7 +1,4 @@
-"""Output of a command: results to stdout, everything else to stderr.
-
-With ``--json`` stdout contains one JSON document and nothing else, in success and in failure.
-"""
+"""Output of a command: results to stdout, all else to stderr. With ``--json`` stdout is one JSON document."""
 
 import json
 import os
@@ -10,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TypeVar
 
 from rich.console import Console
@@ -76,6 +74,12 @@ class Output:
         """Write a result that is one line for people."""
         self.result(document, lambda console: console.print(plain(text) if isinstance(text, str) else text))
 
+    def table(
+        self, document: Mapping[str, object], columns: Sequence[str | Column], rows: Iterable[Iterable[object]]
+    ) -> None:
+        """Write a result that is a table for people."""
+        self.result(document, lambda console: print_table(console, columns, rows))
+
     def values(self, document: Mapping[str, object]) -> None:
         """Write one thing: a table of names and values for people."""
         rows = (
@@ -105,7 +109,7 @@ class Output:
     def write_json(self, document: Mapping[str, object]) -> None:
         indent = None if self.json_lines else 2
         text = json.dumps(document, ensure_ascii=False, indent=indent, default=mapping_or_text)
-        self._stdout.write(_UNESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
+        self._stdout.write(_UNESCAPED.sub(lambda control: f"\\u{ord(control[0]):04x}", text) + "\n")
         self._stdout.flush()
 
     def write_bytes(self, content: bytes) -> None:
@@ -116,10 +120,8 @@ class Output:
 
     def leave_stdout(self) -> None:
         """Send stdout to the null device, including what is buffered: nothing reads it any more."""
-        with suppress(OSError):
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self._stdout.fileno())
-            os.close(nowhere)
+        with suppress(OSError), Path(os.devnull).open("wb") as null:
+            os.dup2(null.fileno(), self._stdout.fileno())
 
     def note(self, text: str, *, style: str = "") -> None:
         """Write a line to stderr."""

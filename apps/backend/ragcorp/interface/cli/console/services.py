@@ -83,10 +83,7 @@ OnListening = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningService:
-    """A session with a service ready to start; ``run`` returns when the service was stopped.
-
-    ``hurry`` ends open requests at once; ``access`` says who may call the service.
-    """
+    """A session with a service: ``run`` returns once it is stopped, ``hurry`` ends open requests."""
 
     session: Session
     run: Callable[[OnListening], Awaitable[None]]
@@ -173,10 +170,7 @@ class RowLevelSecurity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migration:
-    """``left`` are statements that a superuser must still run, so that searches use their indexes.
-
-    ``stop_older_processes``: processes of an older version see no rows any more.
-    """
+    """The result of a migration; ``left`` are statements that a superuser must still run for fast searches."""
 
     before: SchemaState
     after: SchemaState

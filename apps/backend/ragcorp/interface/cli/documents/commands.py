@@ -12,12 +12,12 @@ from ragcorp.domain.documents import Document
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.options import OptionalId, PageOptions, SelectionOptions, Yes
+from ragcorp.interface.cli.console.options import OptionalId, PageOptions, SelectionOptions, Yes, argument, option
 from ragcorp.interface.cli.console.output import Cells, minutes, plain
 from ragcorp.interface.shapes.documents import stored, stored_document
 from ragcorp.interface.shapes.json_text import json_object
 
-ExternalId = Annotated[str, typer.Argument(metavar="EXTERNAL_ID", help="The document's own name.", show_default=False)]
+ExternalId = Annotated[str, argument(metavar="EXTERNAL_ID", help="The document's own name.")]
 
 DOCUMENT_CELLS: Cells[Document] = {
     "external_id": lambda document: document.external_id,
@@ -53,9 +53,7 @@ async def show(call: Call, external_id: ExternalId) -> None:
 async def content(
     call: Call,
     external_id: ExternalId,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write it to this file, not to stdout.", show_default=False)
-    ] = None,
+    output: Annotated[Path | None, option("--output", "-o", help="Write it to this file, not to stdout.")] = None,
 ) -> None:
     """Give back the original, byte for byte."""
     async with call.open() as session:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from ragcorp.interface.cli.console.calls import Call
+from ragcorp.interface.cli.console.options import argument
 from ragcorp.interface.cli.evaluation.answers import evaluate_answers
 from ragcorp.interface.cli.evaluation.options import EvaluateOptions
 from ragcorp.interface.cli.evaluation.retrieval import evaluate_retrieval
@@ -15,10 +16,8 @@ async def evaluate(
     call: Call,
     folder: Annotated[
         Path,
-        typer.Argument(
-            metavar="DIR",
-            help="Holds corpus.jsonl or a tree files/, queries.jsonl and qrels.tsv, as BEIR has them.",
-            show_default=False,
+        argument(
+            metavar="DIR", help="Holds corpus.jsonl or a tree files/, queries.jsonl and qrels.tsv, as BEIR has them."
         ),
     ],
     options: EvaluateOptions,

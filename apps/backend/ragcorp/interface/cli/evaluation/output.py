@@ -118,7 +118,7 @@ def _calibration(calibration: Calibration) -> dict[str, object]:
         "distance_threshold": calibration.distance_threshold,
         "queries": calibration.queries,
         "passages": calibration.passages,
-        "stored": calibration.is_sound,
+        "stored": calibration.is_reliable,
     }
 
 
@@ -151,7 +151,7 @@ def print_evaluation(console: Console, evaluated: Evaluated) -> None:
                 f"Linear fusion: w = {calibration.evidence_weight:.4f}, a = {calibration.identifier_weight:.4f} "
                 f"(cosines of a query deviate by {calibration.deviation:.4f}; {calibration.queries:,} queries, "
                 f"{calibration.passages:,} passages)"
-                f"{'' if calibration.is_sound else '; not stored: too few for the model'}"
+                f"{'' if calibration.is_reliable else '; not stored: too few for the model'}"
             )
         )
         distance = calibration.distance_threshold

@@ -15,7 +15,7 @@ from ragcorp.interface.cli.console import options
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
 from ragcorp.interface.cli.console.lines import print_line_failures, store_lines, write_totals
 from ragcorp.interface.cli.console.options import PageOptions, argument, option
-from ragcorp.interface.cli.console.output import EXIT_FAILED, Cells, days, print_table, shortened
+from ragcorp.interface.cli.console.output import EXIT_FAILED, Cells, days, shortened
 from ragcorp.interface.cli.documents.commands import confirm
 from ragcorp.interface.cli.documents.vectors import embed_batch, embed_with_progress, resumable
 from ragcorp.interface.shapes.graph import extraction_result, graph_outcome, stored_entity, stored_fact
@@ -217,7 +217,7 @@ async def extract(
                 )
             await embed_with_progress(call, session, no_embed=no_embed)
     counts = extraction_result(done)
-    call.output.result(counts, lambda console: print_table(console, tuple(counts), [counts.values()]))
+    call.output.table(counts, tuple(counts), [counts.values()])
     return EXIT_FAILED if done.failed else 0
 
 

@@ -24,7 +24,7 @@ from ragcorp.domain.search.requests import (
 )
 from ragcorp.interface.cli.console.arguments import parse_filter_pairs, parse_weights
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.options import Cursor, Filter, Profile, option
+from ragcorp.interface.cli.console.options import Cursor, Filter, Profile, argument, option
 from ragcorp.interface.cli.console.output import plain
 from ragcorp.interface.cli.console.services import Session
 from ragcorp.interface.cli.search.hydration_output import print_hydration
@@ -33,7 +33,7 @@ from ragcorp.interface.shapes.search import search_results
 
 SNIPPET_CHARACTERS = 300
 
-Query = Annotated[str, typer.Argument(help="Words, a question, a code or a quotation.", show_default=False)]
+Query = Annotated[str, argument(help="Words, a question, a code or a quotation.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,11 +134,11 @@ class SearchOptions(QueryOptions):
 async def search(
     call: Call,
     query: Query,
-    wanted: SearchOptions,
+    options: SearchOptions,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Results of one page.")] = 10,
 ) -> None:
     """Find the passages that fit best."""
-    request = wanted.request(query, limit=limit)
+    request = options.request(query, limit=limit)
     async with call.open() as session:
         response = await session.use_cases.search.search(request, principal=session.principal)
     document = search_results(response, request_id=uuid4().hex)
@@ -148,7 +148,7 @@ async def search(
 async def ask(
     call: Call,
     query: Query,
-    wanted: QueryOptions,
+    options: QueryOptions,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Passages that the answer may rest on.")] = 10,
     conversation: Annotated[
         str | None,
@@ -161,7 +161,7 @@ async def ask(
     ] = False,
 ) -> None:
     """Answer a question from the documents, with citations, or say that they do not tell."""
-    request = replace(wanted.request(query, limit=limit), conversation_id=conversation)
+    request = replace(options.request(query, limit=limit), conversation_id=conversation)
     async with call.open() as session:
         answering = session.use_cases.answer.stream(request, principal=session.principal)
         if stream and not call.output.json:
@@ -273,7 +273,7 @@ def _print_hit(console: Console, hit: SearchHit, *, explain: bool) -> None:
                     )
                 )
         for step, note in hit.steps.items():
-            values = ", ".join(f"{name} {_shown(value)}" for name, value in note.items())
+            values = ", ".join(f"{name} {_formatted(value)}" for name, value in note.items())
             console.print(plain(f"     {step}: {values}", style="dim"))
 
 
@@ -281,14 +281,14 @@ def _idf(idf: float | None) -> str:
     return "" if idf is None else f", idf {idf:.3f}"
 
 
-def _shown(value: object) -> str:
+def _formatted(value: object) -> str:
     match value:
         case float():
             return f"{value:.6g}"
         case Mapping():
-            return " ".join(_shown(part) for part in value.values())
+            return " ".join(_formatted(part) for part in value.values())
         case list() | tuple():
-            return "; ".join(_shown(part) for part in value) or "none"
+            return "; ".join(_formatted(part) for part in value) or "none"
     return "none" if value is None else str(value)
 
 
@@ -298,8 +298,8 @@ def _print_explanation(console: Console, response: SearchResponse) -> None:
         if name not in ("sources", "steps"):
             console.print(plain(f"{name}: {value}"))
     for step in response.steps:
-        left = f", not run: {step.skipped}" if step.skipped else ""
-        console.print(plain(f"step {step.step}: {step.before} -> {step.after}{left}  ({step.formula})"))
+        skipped = f", not run: {step.skipped}" if step.skipped else ""
+        console.print(plain(f"step {step.step}: {step.before} -> {step.after}{skipped}  ({step.formula})"))
     for report in response.reports:
         console.print(
             plain(f"source {report.source}: {report.outcome.value}, {report.hits} hits, {report.elapsed_ms:.1f} ms")

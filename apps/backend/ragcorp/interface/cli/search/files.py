@@ -21,10 +21,10 @@ from ragcorp.domain.files.values import (
     Mark,
 )
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.options import option
+from ragcorp.interface.cli.console.options import argument, option
 from ragcorp.interface.cli.console.output import plain
 from ragcorp.interface.shapes.files import file_document, grep_document
-from ragcorp.interface.shapes.result_text import grep_status
+from ragcorp.interface.shapes.result_text import file_length, grep_status
 
 _LINES = re.compile(r"(?P<only>\d{1,9})|(?P<first>\d{1,9})?-(?P<last>\d{1,9})?", re.ASCII)
 
@@ -56,18 +56,18 @@ class GrepOptions:
 
 async def grep(
     call: Call,
-    query: Annotated[str, typer.Argument(help="Text, looked for as a whole, else by its words.", show_default=False)],
-    wanted: GrepOptions,
+    query: Annotated[str, argument(help="Text, looked for as a whole, else by its words.")],
+    options: GrepOptions,
     roots: Roots = None,
 ) -> None:
     """Search the files of ALLOWED_PATHS for words, and show the passages around them."""
     request = GrepRequest(
         query=query,
-        mode=GrepMode.REGEX if wanted.regex else GrepMode.LITERAL,
-        case=wanted.case,
-        globs=tuple(wanted.globs or ()),
-        max_passages=wanted.max_passages,
-        gitignore=not wanted.no_gitignore,
+        mode=GrepMode.REGEX if options.regex else GrepMode.LITERAL,
+        case=options.case,
+        globs=tuple(options.globs or ()),
+        max_passages=options.max_passages,
+        gitignore=not options.no_gitignore,
     )
     tools = call.services.files(call.target, roots or ())
     result = await tools.grep.grep(request, principal=tools.principal)
@@ -78,7 +78,7 @@ async def grep(
 
 async def read(
     call: Call,
-    path: Annotated[str, typer.Argument(help="As citations have it: ROOT/RELATIVE or RELATIVE.", show_default=False)],
+    path: Annotated[str, argument(help="As citations have it: ROOT/RELATIVE or RELATIVE.")],
     lines: Annotated[str | None, option("--lines", metavar="FIRST-LAST", help="As 10-20, 10- or 10.")] = None,
     roots: Roots = None,
 ) -> None:
@@ -133,15 +133,15 @@ def _print_passage(console: Console, passage: GrepPassage) -> None:
 
 def marked_line(line: str, marks: Sequence[Mark]) -> Text:
     """Return a line with its marks in bold. Control characters are left out, so the line is built piece by piece."""
-    shown = Text()
+    text = Text()
     done = 0
     for mark in sorted(marks):
         if mark.end > done:
             start = max(mark.start, done)
-            shown.append_text(plain(line[done:start]))
-            shown.append_text(plain(line[start : mark.end], style="bold"))
+            text.append_text(plain(line[done:start]))
+            text.append_text(plain(line[start : mark.end], style="bold"))
             done = mark.end
-    return shown.append_text(plain(line[done:]))
+    return text.append_text(plain(line[done:]))
 
 
 def _notes(result: GrepResult) -> list[str]:
@@ -170,5 +170,5 @@ def _has_lines(file: FileText) -> bool:
 
 def _extent(file: FileText) -> str:
     if not _has_lines(file):
-        return "The file has 1 line." if file.total_lines == 1 else f"The file has {file.total_lines} lines."
+        return file_length(file.total_lines)
     return f"lines {file.line_start}-{file.line_end} of {file.total_lines}, {file.encoding}"
