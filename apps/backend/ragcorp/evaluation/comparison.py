@@ -79,15 +79,12 @@ def compare(evaluation_set: EvaluationSet, a: Run, b: Run, *, resampling: Resamp
         queries=len(queries),
         differences={name: difference(before[name], after[name], resampling) for name in before},
         kinds={
-            kind: (len(members), _ndcg_difference(evaluation_set, members, a, b, resampling))
+            kind: (
+                len(members),
+                difference(*(values(evaluation_set, members, run)[NDCG] for run in (a, b)), resampling),
+            )
             for kind, members in evaluation_set.by_kind().items()
         },
         gained=[change for change in ordered if change.change > 0][:most],
         lost=[change for change in ordered if change.change < 0][:most],
     )
-
-
-def _ndcg_difference(
-    evaluation_set: EvaluationSet, queries: Sequence[EvaluationQuery], a: Run, b: Run, resampling: Resampling
-) -> Difference:
-    return difference(values(evaluation_set, queries, a)[NDCG], values(evaluation_set, queries, b)[NDCG], resampling)

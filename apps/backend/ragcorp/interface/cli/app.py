@@ -92,7 +92,6 @@ GROUPS: dict[str, tuple[str, dict[str, CommandFunction]]] = {
 
 
 def build_app(services: Services, output: Output) -> typer.Typer:
-    """Return the typer application."""
     app = typer.Typer(
         name="ragcorp",
         help=HELP,

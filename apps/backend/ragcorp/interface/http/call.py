@@ -1,7 +1,7 @@
 """Context of a handler: the request, its caller and the services; and its JSON response."""
 
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends
@@ -11,7 +11,6 @@ from starlette.responses import Response
 
 from ragcorp.application.status.report import ReportStatus
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.keys import LOCAL_CALLER, Caller
 from ragcorp.domain.ports.keys import Authenticator
 from ragcorp.domain.ports.observers import EmbeddingCacheObserver, RolloutObserver
 from ragcorp.domain.principal import Principal
@@ -27,17 +26,6 @@ from ragcorp.interface.shapes.json_text import dumps
 from ragcorp.interface.use_cases import UseCases
 
 
-class OnlyLocal:
-    """Authenticator without keys: every caller is the local user."""
-
-    async def caller(self, credential: str | None) -> Caller:  # noqa: ARG002 - the port's name
-        return LOCAL_CALLER
-
-
-def _ignore(_: object = None) -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpServices:
     """Use cases and hooks of the routes.
@@ -51,11 +39,11 @@ class HttpServices:
     status: ReportStatus
     readiness: Callable[[], Coroutine[Any, Any, None]]
     pool_statistics: Callable[[], Mapping[str, int]]
-    wake_embedding: Callable[[], None] = _ignore
-    observe_rollout: Callable[[RolloutObserver], None] = _ignore
-    observe_embedding_cache: Callable[[EmbeddingCacheObserver], None] = _ignore
-    authenticator: Authenticator = field(default_factory=OnlyLocal)
-    state: ServiceState = field(default_factory=ServiceState)
+    wake_embedding: Callable[[], None]
+    observe_rollout: Callable[[RolloutObserver], None]
+    observe_embedding_cache: Callable[[EmbeddingCacheObserver], None]
+    authenticator: Authenticator
+    state: ServiceState
 
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -64,8 +52,6 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One request of an operation."""
-
     request: Request
     principal: Principal
     services: HttpServices

@@ -98,20 +98,19 @@ class Items(Facade):
         cursor: str | None = None,
     ) -> tuple[tuple[Item, ...], str | None]:
         """Return a page of items in the order of external_id, and the cursor of the next page."""
-        selection = ItemSelection(prefix=prefix, filters=parse_selection(filters or {}))
+        selection = ItemSelection(prefix=prefix, filters=parse_selection(filters))
         return await self._items.items.list(selection, principal=self._principal, limit=limit, cursor=cursor)
 
     async def get(self, external_id: str) -> Item:
         return await self._items.items.get(external_id, principal=self._principal)
 
     async def delete(self, external_id: str) -> None:
-        """Remove an item for good."""
         await self._items.delete.delete(external_id, principal=self._principal)
 
     async def delete_selection(self, *, prefix: str = "", filters: Mapping[str, object] | None = None) -> int:
         """Remove all selected items for good; return how many."""
         return await self._items.delete.delete_selection(
-            ItemSelection(prefix=prefix, filters=parse_selection(filters or {})), principal=self._principal
+            ItemSelection(prefix=prefix, filters=parse_selection(filters)), principal=self._principal
         )
 
 
@@ -185,7 +184,7 @@ class Chunks(Facade):
         cursor: str | None = None,
     ) -> tuple[tuple[Chunk, ...], str | None]:
         """Return a page of passages in the order of their documents and of the text, and the next page's cursor."""
-        selection = ChunkSelection(prefix=prefix, artifact=artifact, filters=parse_selection(filters or {}))
+        selection = ChunkSelection(prefix=prefix, artifact=artifact, filters=parse_selection(filters))
         return await self._chunks.list(selection, principal=self._principal, limit=limit, cursor=cursor)
 
     async def get(self, chunk_id: str) -> Chunk:

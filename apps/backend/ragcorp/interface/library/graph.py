@@ -86,7 +86,7 @@ class Graph(Facade):
         cursor: str | None = None,
     ) -> tuple[tuple[Entity, ...], str | None]:
         """Return a page of entities, all or those of a name or alias, and the cursor of the next page."""
-        selection = GraphSelection(prefix=prefix, filters=parse_selection(filters or {}), name=name)
+        selection = GraphSelection(prefix=prefix, filters=parse_selection(filters), name=name)
         return await self._graph.read.entities(selection, principal=self._principal, limit=limit, cursor=cursor)
 
     async def facts(
@@ -99,7 +99,7 @@ class Graph(Facade):
         cursor: str | None = None,
     ) -> tuple[tuple[Fact, ...], str | None]:
         """Return a page of facts, all or those on an entity (external_id), and the cursor of the next page."""
-        selection = GraphSelection(prefix=prefix, filters=parse_selection(filters or {}), entity=entity)
+        selection = GraphSelection(prefix=prefix, filters=parse_selection(filters), entity=entity)
         return await self._graph.read.facts(selection, principal=self._principal, limit=limit, cursor=cursor)
 
     async def entity(self, external_id: str) -> Entity:
@@ -113,7 +113,6 @@ class Graph(Facade):
         await self._graph.delete.entity(external_id, principal=self._principal)
 
     async def delete_fact(self, external_id: str) -> None:
-        """Remove a fact for good."""
         await self._graph.delete.fact(external_id, principal=self._principal)
 
     async def load(

@@ -72,7 +72,7 @@ class Rag:
     async def facets(self, *, filters: Mapping[str, object] | None = None) -> Facets:
         """Count what there is to find, by collection, artifact_type, language and month."""
         return await self._use_cases.collections.facets.count(
-            principal=self._principal, filters=parse_selection(filters or {})
+            principal=self._principal, filters=parse_selection(filters)
         )
 
     async def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResponse:
@@ -215,7 +215,7 @@ class Rag:
         deleted: bool = False,
     ) -> tuple[tuple[Document, ...], str | None]:
         """Return a page of documents in the order of external_id, and the cursor of the next page."""
-        selection = DocumentSelection(prefix=prefix, filters=parse_selection(filters or {}), deleted=deleted)
+        selection = DocumentSelection(prefix=prefix, filters=parse_selection(filters), deleted=deleted)
         return await self._use_cases.documents.list(selection, principal=self._principal, limit=limit, cursor=cursor)
 
     async def document(self, external_id: str) -> Document:
@@ -232,7 +232,7 @@ class Rag:
     async def delete_selection(self, *, prefix: str = "", filters: Mapping[str, object] | None = None) -> int:
         """Hide all documents that the prefix and the filters select; return how many."""
         return await self._use_cases.delete.delete_selection(
-            DocumentSelection(prefix=prefix, filters=parse_selection(filters or {})), principal=self._principal
+            DocumentSelection(prefix=prefix, filters=parse_selection(filters)), principal=self._principal
         )
 
     async def restore(self, external_id: str) -> IngestResult:

@@ -103,8 +103,6 @@ def _described(tool: type[ToolCall]) -> Tool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Calls:
-    """Calls tools."""
-
     services: OpenedServices
     caller_of: CallerOf
     limits: McpLimits

@@ -18,8 +18,6 @@ NO_SESSION = b"0" * 32
 
 
 class Full(Enum):
-    """Which limit is reached."""
-
     KEY = auto()
     ALL = auto()
 
@@ -78,7 +76,6 @@ class BoundedSessions:
                 self._answered(session)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer any other request."""
         session = next((name for name in _sessions(scope["headers"]) if name in self._requests), None)
         if session is None:
             await self._app(scope, receive, send)
@@ -156,18 +153,14 @@ class CancelAbandonedCalls:
         request = _request_of(first.get("body", b""))
         if left and not complete and request is not None:
             cancelled = json.dumps({"jsonrpc": "2.0", "method": CANCELLED, "params": {"requestId": request}}).encode()
-            await self._app(_without_lengths(scope), replayed(cancelled, _disconnected), _ignore)
+            headers = [pair for pair in scope["headers"] if pair[0] not in (b"content-length", b"mcp-method")]
+            await self._app({**scope, "headers": headers}, replayed(cancelled, _disconnected), _ignore)
 
 
 def _request_of(body: bytes) -> int | str | None:
     """Return the id of a request; a notification has none."""
     message = from_json(body or b"null")
     return message.get("id") if isinstance(message, dict) and "method" in message else None
-
-
-def _without_lengths(scope: Scope) -> Scope:
-    headers = [(name, value) for name, value in scope["headers"] if name not in (b"content-length", b"mcp-method")]
-    return {**scope, "headers": headers}
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:

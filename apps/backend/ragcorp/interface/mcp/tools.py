@@ -23,10 +23,11 @@ from ragcorp.domain.files.values import (
 from ragcorp.domain.keys import Scope
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchRequest
-from ragcorp.interface.mcp.arguments import FiltersArgument, Limit, ToolCall, ToolOutcome, filters_of
+from ragcorp.interface.mcp.arguments import FiltersArgument, Limit, ToolCall, ToolOutcome
 from ragcorp.interface.mcp.services import McpLimits, McpServices
+from ragcorp.interface.request_values import parse_filters
 from ragcorp.interface.shapes.answers import CitedAnswer, cited_answer
-from ragcorp.interface.shapes.files import FileContent, UnmarkedResults, file_document, unmarked_results
+from ragcorp.interface.shapes.files import FileContent, UnmarkedResults, unmarked_results
 from ragcorp.interface.shapes.memory import Recalled, recalled
 from ragcorp.interface.shapes.result_text import (
     answer_text,
@@ -37,6 +38,7 @@ from ragcorp.interface.shapes.result_text import (
     search_text,
 )
 from ragcorp.interface.shapes.search import ToolResults, tool_results
+from ragcorp.interface.shapes.values import filled
 
 Question = Annotated[str, Field(description="A question or words, in any language; Spanish is understood best.")]
 
@@ -45,8 +47,6 @@ LINES = "Lines that are named for HTML, CSV, Office and PDF documents are those 
 
 
 class Search(ToolCall):
-    """A search of the pipeline."""
-
     output: ClassVar[Any] = ToolResults
     scope: ClassVar[Scope] = Scope.SEARCH
 
@@ -55,7 +55,7 @@ class Search(ToolCall):
 
     async def run(self, services: McpServices, principal: Principal) -> ToolOutcome:
         response = await services.use_cases.search.search(self.request(), principal=principal)
-        services.counts.count_search(response)
+        services.count_search(response)
         return ToolOutcome(
             text=search_text(response), document=tool_results(response), status=search_status(self.name, response)
         )
@@ -91,7 +91,7 @@ class HybridSearch(Search):
             profile="files",
             include_memory=self.include_memory,
             expand_neighbors=int(self.expand_neighbors),
-            filters=filters_of(self.filters),
+            filters=parse_filters(self.filters),
         )
 
     async def run(self, services: McpServices, principal: Principal) -> ToolOutcome:
@@ -135,7 +135,7 @@ class VectorSearch(Search):
             query=self.query,
             limit=self.limit,
             profile="vectors",
-            filters=filters_of(self.filters),
+            filters=parse_filters(self.filters),
             vector_score_threshold=self.vector_score_threshold,
         )
 
@@ -150,7 +150,7 @@ class MemorySearch(Search):
     filters: FiltersArgument = None
 
     def request(self) -> SearchRequest:
-        return SearchRequest(query=self.query, limit=self.limit, profile="memory", filters=filters_of(self.filters))
+        return SearchRequest(query=self.query, limit=self.limit, profile="memory", filters=parse_filters(self.filters))
 
 
 class GrepSearch(ToolCall):
@@ -186,7 +186,7 @@ class GrepSearch(ToolCall):
             max_passages=self.max_passages,
         )
         result = await services.use_cases.grep.grep(request, principal=principal)
-        services.counts.count_grep(result)
+        services.count_grep(result)
         return ToolOutcome(text=grep_text(result), document=unmarked_results(result), status=grep_status(result))
 
     @classmethod
@@ -215,7 +215,7 @@ class ReadFile(ToolCall):
             self.path, principal=principal, line_start=self.line_start, line_end=self.line_end
         )
         text = file_length(file.total_lines) if file.line_start > file.total_lines else file.text
-        return ToolOutcome(text=text, document=file_document(file))
+        return ToolOutcome(text=text, document=filled(FileContent, file))
 
 
 class Ask(ToolCall):
@@ -240,12 +240,12 @@ class Ask(ToolCall):
         request = SearchRequest(
             query=self.query,
             limit=self.limit,
-            filters=filters_of(self.filters),
+            filters=parse_filters(self.filters),
             include_memory=self.include_memory,
             profile=self.profile,
         )
         answer = await final_answer(
-            services.use_cases.answer.stream(request, principal=principal), on_search=services.counts.count_search
+            services.use_cases.answer.stream(request, principal=principal), on_search=services.count_search
         )
         return ToolOutcome(text=answer_text(answer), document=cited_answer(answer))
 
@@ -272,7 +272,7 @@ class Context(ToolCall):
             session=self.session,
             principal=principal,
         )
-        services.counts.count_search(context.response)
+        services.count_search(context.response)
         return ToolOutcome(text=context.context or "Nothing is remembered.", document=recalled(context))
 
 

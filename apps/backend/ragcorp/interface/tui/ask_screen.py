@@ -36,8 +36,6 @@ _CITED = re.compile(r"\[\d{1,3}\]")
 
 
 class AskScreen(QueryScreen):
-    """A question, its answer and the cited passages."""
-
     DEFAULT_CSS = """
     AskScreen {
         & #answer { height: 1fr; }
@@ -151,17 +149,13 @@ class AskScreen(QueryScreen):
             lines.insert(0, Line(text=f"asked: {on_one_line(rewritten)}", note=True))
         if abstained:
             lines = [Line(text=f"({ABSTAINED})", note=True), Line(text="", note=True), *lines]
-        self.query_one(LineView).go_on(lines, _citation_marks)
+        self.query_one(LineView).go_on(lines, lambda line: [match.span() for match in _CITED.finditer(line)])
 
     def _show_citations(self, citations: tuple[Citation, ...]) -> None:
         self._citations = citations
         sources = self.query_one(ResultList)
         sources.set_class(bool(citations), "-any")
         sources.show([partial(_row, citation) for citation in citations])
-
-
-def _citation_marks(line: str) -> list[tuple[int, int]]:
-    return [match.span() for match in _CITED.finditer(line)]
 
 
 def _row(citation: Citation, width: int, tall: bool) -> Text:

@@ -89,7 +89,8 @@ class LineView(ScrollView, can_focus=True):
         self._lines, self._marks = lines, marks
         self._digits = max((len(str(line.number)) for line in lines if line.number is not None), default=0)
         self._lay_out()
-        self._target = 0 if at is None else self._index_of(at)
+        numbers = [line.number for line in lines]
+        self._target = numbers.index(at) if at in numbers else 0
         self._go_to_target()
 
     def go_on(self, lines: Sequence[Line], marks: Marks) -> None:
@@ -109,7 +110,6 @@ class LineView(ScrollView, can_focus=True):
         self._go_to_target()
 
     def action_pointed(self, step: int) -> None:
-        """Go to the next or the previous pointed line."""
         pointed = [row for row, line in zip(self._first_rows, self._lines, strict=True) if line.pointed]
         here = self.scroll_offset.y + self._lead
         place = bisect_left(pointed, here + 1) if step > 0 else bisect_left(pointed, here) - 1
@@ -132,9 +132,6 @@ class LineView(ScrollView, can_focus=True):
     def _lead(self) -> int:
         """Rows that stay visible above the target of a jump."""
         return self.scrollable_content_region.height // 3
-
-    def _index_of(self, number: int) -> int:
-        return next((index for index, line in enumerate(self._lines) if line.number == number), 0)
 
     def _go_to_target(self) -> None:
         """Scroll to the target of ``show`` once the size is known."""

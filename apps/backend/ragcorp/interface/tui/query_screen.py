@@ -91,7 +91,6 @@ class QueryScreen(Screen[None]):
         yield Footer(show_command_palette=False, compact=True)
 
     def compose_body(self) -> ComposeResult:
-        """Yield the list and the pane."""
         raise NotImplementedError
 
     def on_mount(self) -> None:
@@ -116,7 +115,6 @@ class QueryScreen(Screen[None]):
         self.open_row(event.option_index)
 
     def open_row(self, index: int) -> None:
-        """Open a row of the list in the viewer."""
         raise NotImplementedError
 
     def _typed_query(self) -> str:

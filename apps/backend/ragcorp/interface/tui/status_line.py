@@ -31,8 +31,6 @@ REASONS = {
 
 
 class StatusLine(Static):
-    """One line, and a second one for a warning."""
-
     DEFAULT_CSS = """
     StatusLine {
         height: auto;
@@ -48,7 +46,6 @@ class StatusLine(Static):
         self.text_shown = ""
 
     def show(self, text: str, *, warning: str = "") -> None:
-        """Show ``text``, and a warning below it."""
         line = Text(text)
         if warning:
             line.append("\n! " + warning, style="bold")

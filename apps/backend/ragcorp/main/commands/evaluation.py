@@ -126,12 +126,9 @@ def _embedder(settings: Settings, cache_dir: Path | None) -> Embedder:
     embedder = make_embedder(settings)
     if not embedder.model.dimensions:
         return embedder
-    folder = (cache_dir or _user_cache()).expanduser().absolute()
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
+    folder = (cache_dir or cache / "ragcorp" / "embeddings").expanduser().absolute()
     return DiskCachingEmbedder(embedder=embedder, file=VectorFile.open(folder), maker=_maker(settings))
-
-
-def _user_cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "ragcorp" / "embeddings"
 
 
 def _maker(settings: Settings) -> str:

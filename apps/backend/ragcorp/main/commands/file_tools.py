@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ragcorp.application.files.grep import GrepFiles
 from ragcorp.application.files.read import ReadFile
 from ragcorp.domain.files.values import FileAccess
 from ragcorp.domain.principal import Sensitivity
@@ -9,7 +10,7 @@ from ragcorp.infrastructure.files.repository import NoFileDocuments
 from ragcorp.interface.cli.console.services import FileTools, Target
 from ragcorp.main.settings.for_commands import settings_for
 from ragcorp.main.settings.principals import local_principal
-from ragcorp.main.wiring.file_search import make_grep, make_repository
+from ragcorp.main.wiring.file_search import make_repository
 
 
 def open_files(target: Target, paths: Sequence[str]) -> FileTools:
@@ -19,7 +20,9 @@ def open_files(target: Target, paths: Sequence[str]) -> FileTools:
     principal, documents = local_principal(settings), NoFileDocuments()
     access = FileAccess(workspace=principal.workspace, sensitivity=Sensitivity.PUBLIC)
     return FileTools(
-        grep=make_grep(settings, repository, documents, access),
+        grep=GrepFiles(
+            files=repository, documents=documents, access=access, timeout_seconds=settings.grep_timeout_seconds
+        ),
         read_file=ReadFile(files=repository, documents=documents, access=access),
         principal=principal,
     )

@@ -45,7 +45,6 @@ async def run_tui(target: Target, profile: str | None) -> None:
 
 
 def tui_services(container: Container, profile: str | None = None) -> TuiServices:
-    """Return the services of the terminal UI."""
     settings = container.settings
     facts = facts_of(settings)
     return TuiServices(

@@ -84,5 +84,4 @@ def open_rag(
 
 
 def make_rag(container: Container, *, principal: Principal | None = None) -> Rag:
-    """Return the facade over a container's use cases."""
     return Rag(container.use_cases, principal=principal or local_principal(container.settings))

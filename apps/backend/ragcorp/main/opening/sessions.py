@@ -28,7 +28,6 @@ async def open_session(target: Target) -> AsyncIterator[Session]:
 
 
 def session_of(container: Container) -> Session:
-    """Return the container's use cases for the local user."""
     return Session(
         use_cases=container.use_cases,
         principal=local_principal(container.settings),
@@ -38,7 +37,6 @@ def session_of(container: Container) -> Session:
 
 
 def facts_of(settings: Settings) -> Facts:
-    """Return a description of the settings in force."""
     model = settings.embedding
     extractive = settings.answer_provider is AnswerProvider.EXTRACTIVE
     return Facts(

@@ -34,7 +34,7 @@ BODY_BYTES_A_SECOND = 1024
 
 
 class HeadTooLongError(Exception):
-    """The head of a request exceeds its bounds."""
+    pass
 
 
 class _Part(Enum):
@@ -226,5 +226,4 @@ class ProblemProtocol(HttpToolsProtocol):
 
 
 def cutting_protocol(seconds: float) -> type[ProblemProtocol]:
-    """Return the protocol with ``write_seconds``."""
     return type("CuttingProtocol", (ProblemProtocol,), {"write_seconds": seconds})

@@ -43,7 +43,7 @@ def service_logs(settings: Settings, target: Target) -> Iterator[None]:
 
 
 def dropped_lines() -> int:
-    """Return how many lines values no room, or no sink, since the service began to log."""
+    """Return how many lines found no room, or no sink, since the service began to log."""
     return sum(handler.dropped for handler in logging.getLogger().handlers if isinstance(handler, BoundedHandler))
 
 

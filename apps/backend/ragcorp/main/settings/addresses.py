@@ -40,7 +40,6 @@ def address_of(host: str) -> tuple[socket.AddressFamily, str]:
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether only this machine reaches a numeric address."""
     return ipaddress.ip_address(address.partition("%")[0]).is_loopback
 
 

@@ -32,7 +32,6 @@ def setting_rows(settings: Settings, overrides: Mapping[str, Any]) -> list[Setti
 
 
 def rows_for(target: Target) -> list[SettingRow]:
-    """Return the settings of a command."""
     return setting_rows(settings_for(target), overrides_for(target))
 
 

@@ -13,7 +13,7 @@ from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.files.documents import PostgresFileDocuments
 from ragcorp.infrastructure.postgres.lexical.term_frequencies import PostgresTermFrequencies
 from ragcorp.main.settings.schema import Settings
-from ragcorp.main.wiring.file_search import make_grep, make_repository
+from ragcorp.main.wiring.file_search import make_repository
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,9 @@ def make_files(settings: Settings, database: Database) -> FileParts:
     repository = make_repository(settings)
     documents = PostgresFileDocuments(database=database, place_of=repository.place)
     access = FileAccess(workspace=settings.files_workspace, sensitivity=Sensitivity.parse(settings.files_sensitivity))
-    grep = make_grep(settings, repository, documents, access)
+    grep = GrepFiles(
+        files=repository, documents=documents, access=access, timeout_seconds=settings.grep_timeout_seconds
+    )
     source = FileGrepSource(
         files=grep,
         frequencies=PostgresTermFrequencies(database=database, default_language=settings.default_language),

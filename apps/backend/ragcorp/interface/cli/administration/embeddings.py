@@ -7,7 +7,7 @@ from rich.table import Column
 
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
 from ragcorp.interface.cli.console.options import option
-from ragcorp.interface.cli.console.output import minutes
+from ragcorp.interface.cli.console.output import minutes, with_model
 
 ABOUT = "The cache of vectors, of all workspaces. Passages and items keep theirs whatever becomes of it."
 
@@ -39,17 +39,7 @@ async def status(call: Call) -> None:
         {
             "vectors": sum(cached.vectors for cached in models),
             "bytes": sum(cached.bytes for cached in models),
-            "models": [
-                {
-                    "model": cached.model.name,
-                    "dimensions": cached.model.dimensions,
-                    "active": cached.active,
-                    "vectors": cached.vectors,
-                    "bytes": cached.bytes,
-                    "oldest_use": cached.oldest_use,
-                }
-                for cached in models
-            ],
+            "models": [with_model(cached) for cached in models],
         },
         columns,
         rows,

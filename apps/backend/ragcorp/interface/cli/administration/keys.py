@@ -22,8 +22,6 @@ COLUMNS = ("id", "state", "name", "workspace", "subject", "clearance", "scopes",
 
 @dataclass(frozen=True, kw_only=True)
 class KeyOptions:
-    """Rights and name of a new key."""
-
     scopes: Annotated[str, typer.Option("--scopes", help="search, ask, ingest, tools, admin, with commas between.")] = (
         "search,ask"
     )
@@ -91,7 +89,6 @@ KEY_COMMANDS: dict[str, CommandFunction] = {"create": create, "list": list_keys,
 
 
 def key_document(key: ApiKey) -> dict[str, object]:
-    """Return a key without its secret."""
     return {
         "id": key.id,
         "name": key.name,

@@ -15,10 +15,9 @@ from ragcorp.application.embedding.reembed import ReembedOutcome, ReembedStatus
 from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.ports.embeddings import ModelState
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import option
-from ragcorp.interface.cli.console.output import plain
+from ragcorp.interface.cli.console.output import plain, with_model
 from ragcorp.interface.cli.console.progress import PacedReports
 from ragcorp.interface.cli.console.services import ModelChoice
 from ragcorp.interface.cli.documents.vectors import resumable
@@ -34,8 +33,6 @@ OUTCOMES = {
 
 @dataclass(frozen=True, kw_only=True)
 class ReembedOptions:
-    """The task, and the model that it is about."""
-
     model: Annotated[str | None, option("--model", help="The model whose vectors are made.")] = None
     dimensions: Annotated[int | None, option("--dimensions", help="Width of its vectors.")] = None
     provider: Annotated[
@@ -90,16 +87,7 @@ async def _reembed(call: Call, choice: ModelChoice, *, switch: bool) -> None:
         with resumable(call, "Stopped. What is made stays: run the same command again to go on."):
             done = await models.reembed.reembed(switch=switch, progress=partial(_progress, call))
     call.output.result(
-        {
-            "event": "done",
-            "status": done.status.value,
-            "model": done.model.name,
-            "dimensions": done.model.dimensions,
-            "embedded": done.embedded,
-            "known": done.known,
-            "rejected": done.rejected,
-            "waiting": done.waiting,
-        },
+        {"event": "done", "status": done.status.value, **with_model(done)},
         lambda console: _print_outcome(console, done),
     )
 
@@ -110,7 +98,7 @@ async def _switch_back(call: Call, name: str | None, dimensions: int | None) -> 
             name=name, dimensions=dimensions, progress=partial(_progress, call)
         )
     call.output.line(
-        {"event": "done", "status": "switched", **_document(state)},
+        {"event": "done", "status": "switched", **with_model(state)},
         f"{_named(state.model)} is the active model again; {state.missing:,} texts wait for its vector. "
         + _restart(state.model),
     )
@@ -140,7 +128,7 @@ async def _status(call: Call) -> None:
         )
         for state in states
     ]
-    call.output.table({"models": [_document(state) for state in states]}, columns, rows)
+    call.output.table({"models": [with_model(state) for state in states]}, columns, rows)
 
 
 @contextmanager
@@ -175,18 +163,6 @@ def _require_use(option: str, given: bool, *, used: bool, by: str) -> None:
         raise InvalidInputError(
             f"{option} says nothing here.", field=option, remedy=f"Leave it out; it goes with {by}."
         )
-
-
-def _document(state: ModelState) -> dict[str, object]:
-    return {
-        "model": state.model.name,
-        "dimensions": state.model.dimensions,
-        "active": state.active,
-        "vectors": state.vectors,
-        "missing": state.missing,
-        "indexes": state.indexes,
-        "all_indexes": state.all_indexes,
-    }
 
 
 def _print_outcome(console: Console, done: ReembedOutcome) -> None:

@@ -66,7 +66,6 @@ def parse_weights(text: str | None) -> dict[str, float]:
 
 
 def comma_separated(text: str) -> list[str]:
-    """Return the parts of ``a, b``."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 

@@ -35,8 +35,6 @@ Verbose = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class CommonOptions:
-    """The options of every command."""
-
     data_dir: DataDir = None
     json: Json = False
     verbose: Verbose = False
@@ -67,7 +65,6 @@ class Call:
         return self.services.open(self.target)
 
     def progress(self, task: str, unit: str) -> AbstractContextManager[Report]:
-        """Show a task's progress on stderr."""
         return progress(self.output.notes, task, unit=unit)
 
 

@@ -104,8 +104,6 @@ Profile = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class SelectionOptions:
-    """Selects stored things by name and by filters."""
-
     prefix: Annotated[str, option("--prefix", help="Those whose external_id starts so.")] = ""
     filters: Filter = None
 
@@ -117,16 +115,12 @@ class SelectionOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class PageOptions(SelectionOptions):
-    """A page of a list."""
-
     limit: Limit = 50
     cursor: Cursor = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReaderOptions:
-    """Language, and who may read it."""
-
     language: Language = None
     sensitivity: Annotated[
         Sensitivity | None,
@@ -156,8 +150,6 @@ class ReaderOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class DescriptionOptions(ReaderOptions):
-    """Readers and metadata."""
-
     metadata: Metadata = None
 
     def attributes(self, *, kind: str, default_language: str) -> DocumentAttributes:
@@ -168,8 +160,6 @@ class DescriptionOptions(ReaderOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ItemOptions(DescriptionOptions):
-    """Attributes of an item or a document."""
-
     kind: Annotated[
         str | None,
         option("--type", "--kind", help="What it is; of memory: fact, preference, person, place or relationship."),

@@ -5,10 +5,11 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from datetime import datetime
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.table import Column, Table
@@ -53,8 +54,6 @@ _UNESCAPED = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class Output:
-    """The two streams of a command."""
-
     def __init__(self, *, json: bool, stdout: TextIOWrapper, stderr: TextIOWrapper) -> None:
         self.json = json
         self.json_lines = False
@@ -77,7 +76,6 @@ class Output:
     def table(
         self, document: Mapping[str, object], columns: Sequence[str | Column], rows: Iterable[Iterable[object]]
     ) -> None:
-        """Write a result that is a table for people."""
         self.result(document, lambda console: print_table(console, columns, rows))
 
     def values(self, document: Mapping[str, object]) -> None:
@@ -113,7 +111,6 @@ class Output:
         self._stdout.flush()
 
     def write_bytes(self, content: bytes) -> None:
-        """Write a file's content to stdout unchanged."""
         self._stdout.flush()
         self._stdout.buffer.write(content)
         self._stdout.buffer.flush()
@@ -124,11 +121,9 @@ class Output:
             os.dup2(null.fileno(), self._stdout.fileno())
 
     def note(self, text: str, *, style: str = "") -> None:
-        """Write a line to stderr."""
         self.notes.print(plain(text, style=style))
 
     def failure(self, place: str, error: RagcorpError, *, field: str | None = None) -> None:
-        """Write to stderr that one file or line failed."""
         line = plain(place, style="red")
         line.append_text(plain(f": {f'{field}: ' if field else ''}{sentences(error_document(error))}"))
         self.notes.print(line)
@@ -154,12 +149,10 @@ def print_table(console: Console, columns: Sequence[str | Column] | None, rows: 
 
 
 def minutes(moment: datetime | None) -> str:
-    """Return a time for a table's cell."""
     return f"{moment:%Y-%m-%d %H:%M}" if moment else ""
 
 
 def days(moment: datetime | None) -> str:
-    """Return a date for a table's cell."""
     return f"{moment:%Y-%m-%d}" if moment else ""
 
 
@@ -191,7 +184,6 @@ def sentences(error: Mapping[str, object]) -> str:
 
 
 def error_document(error: RagcorpError) -> dict[str, object]:
-    """Return an error as --json shows it."""
     return {
         "code": error.code,
         "message": error.message,
@@ -206,3 +198,10 @@ def exit_code(error: RagcorpError) -> int:
     if isinstance(error, InvalidInputError | ConfigurationError | MissingFileError | FileAccessError):
         return EXIT_USAGE
     return EXIT_UNAVAILABLE if isinstance(error, SourceUnavailableError) else EXIT_FAILED
+
+
+def with_model(described: Any) -> dict[str, object]:
+    """Return a dataclass as a document, with its embedding model as name and dimensions."""
+    values = asdict(described)
+    model = values.pop("model")
+    return {"model": model["name"], "dimensions": model["dimensions"], **values}

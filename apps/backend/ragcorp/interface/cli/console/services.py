@@ -146,8 +146,6 @@ class EvaluationFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileTools:
-    """Searches and reads the user's own files, without a database."""
-
     grep: GrepFiles
     read_file: ReadFile
     principal: Principal
@@ -223,8 +221,6 @@ class Models:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingRow:
-    """A setting with its secrets masked."""
-
     name: str
     value: str | int | float | bool | None
     origin: str

@@ -14,8 +14,9 @@ from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import OptionalId, PageOptions, SelectionOptions, Yes, argument, option
 from ragcorp.interface.cli.console.output import Cells, minutes, plain
-from ragcorp.interface.shapes.documents import stored, stored_document
+from ragcorp.interface.shapes.documents import Stored, stored_document
 from ragcorp.interface.shapes.json_text import json_object
+from ragcorp.interface.shapes.values import filled
 
 ExternalId = Annotated[str, argument(metavar="EXTERNAL_ID", help="The document's own name.")]
 
@@ -104,7 +105,7 @@ async def restore(call: Call, external_id: ExternalId) -> None:
     async with call.open() as session:
         result = await session.use_cases.restore.restore(external_id, principal=session.principal)
     call.output.line(
-        stored(result),
+        filled(Stored, result),
         f"{result.external_id} is back: {result.chunks:,} passages, {result.pending:,} without a vector.",
     )
 

@@ -27,8 +27,6 @@ from ragcorp.interface.cli.documents.watch_progress import WatchProgress
 
 @dataclass(slots=True, kw_only=True)
 class IngestTotals:
-    """Outcomes of the files of all paths."""
-
     created: int = 0
     updated: int = 0
     unchanged: int = 0
@@ -63,8 +61,6 @@ class IngestTotals:
 
 @dataclass(frozen=True, kw_only=True)
 class IngestOptions:
-    """What is stored of the files, and under which names."""
-
     prefix: Annotated[str, typer.Option("--prefix", help="Goes before each external_id.")] = ""
     language: Language = None
     artifact_type: Annotated[

@@ -66,7 +66,6 @@ async def _ingest(session: Session, documents: Path, progress: Progress) -> None
 
 
 def answers_document(name: str, profile: str, answers: Sequence[JudgedAnswer]) -> dict[str, object]:
-    """Return the shares over all questions and per kind, and the answers."""
     verdicts = [judged.verdict for judged in answers]
     return {
         **_shares(shares(verdicts)),

@@ -18,7 +18,8 @@ from ragcorp.interface.cli.console.options import PageOptions, argument, option
 from ragcorp.interface.cli.console.output import EXIT_FAILED, Cells, days, shortened
 from ragcorp.interface.cli.documents.commands import confirm
 from ragcorp.interface.cli.documents.vectors import embed_batch, embed_with_progress, resumable
-from ragcorp.interface.shapes.graph import extraction_result, graph_outcome, stored_entity, stored_fact
+from ragcorp.interface.shapes.graph import ExtractionResult, GraphStored, stored_entity, stored_fact
+from ragcorp.interface.shapes.values import filled
 
 ENTITY_CELLS: Cells[Entity] = {
     "external_id": lambda entity: entity.external_id,
@@ -216,7 +217,7 @@ async def extract(
                     principal=session.principal, document=document, limit=limit, on_progress=report
                 )
             await embed_with_progress(call, session, no_embed=no_embed)
-    counts = extraction_result(done)
+    counts = filled(ExtractionResult, done)
     call.output.table(counts, tuple(counts), [counts.values()])
     return EXIT_FAILED if done.failed else 0
 
@@ -234,4 +235,4 @@ GRAPH_COMMANDS: dict[str, CommandFunction] = {
 
 
 def _show(call: Call, outcome: GraphOutcome) -> None:
-    call.output.line(graph_outcome(outcome), f"{outcome.external_id} {outcome.status}")
+    call.output.line(filled(GraphStored, outcome), f"{outcome.external_id} {outcome.status}")

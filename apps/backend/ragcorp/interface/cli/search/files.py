@@ -23,8 +23,9 @@ from ragcorp.domain.files.values import (
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import argument, option
 from ragcorp.interface.cli.console.output import plain
-from ragcorp.interface.shapes.files import file_document, grep_document
+from ragcorp.interface.shapes.files import FileContent, grep_document
 from ragcorp.interface.shapes.result_text import file_length, grep_status
+from ragcorp.interface.shapes.values import filled
 
 _LINES = re.compile(r"(?P<only>\d{1,9})|(?P<first>\d{1,9})?-(?P<last>\d{1,9})?", re.ASCII)
 
@@ -36,8 +37,6 @@ Roots = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class GrepOptions:
-    """The options of a search in files."""
-
     regex: Annotated[bool, typer.Option("--regex", help="QUERY is a regular expression.")] = False
     globs: Annotated[
         list[str] | None,
@@ -91,7 +90,7 @@ async def read(
     tools = call.services.files(call.target, roots or ())
     file = await tools.read_file.read(path, principal=tools.principal, line_start=first, line_end=last)
     if call.output.json or call.output.console.is_terminal:
-        call.output.result(file_document(file), lambda console: _print_file(console, file))
+        call.output.result(filled(FileContent, file), lambda console: _print_file(console, file))
     elif _has_lines(file):  # a pipe gets the text as it is
         call.output.write_bytes(f"{file.text}\n".encode())
     call.output.note(f"{file.path}: {_extent(file)}", style="dim")

@@ -20,9 +20,10 @@ from ragcorp.interface.http.protocol.models import Parameters
 from ragcorp.interface.http.protocol.request_scope import caller_of
 from ragcorp.interface.http.search.routes import RetrievalFields, search_event
 from ragcorp.interface.http.streams.event_stream import EVENT_STREAM, BegunWork, Event, EventStream
-from ragcorp.interface.shapes.answers import AnswerBody, answer_document, citation_document
+from ragcorp.interface.shapes.answers import AnswerBody, AnswerCitation, answer_document
 from ragcorp.interface.shapes.memory import ContextBody, context_document
 from ragcorp.interface.shapes.search import search_results
+from ragcorp.interface.shapes.values import filled
 
 ASK_EXAMPLE: dict[str, Any] = {"query": "¿Cuál es el plazo de entrega del contrato marco?", "limit": 8, "stream": False}
 
@@ -133,7 +134,7 @@ async def _events(
             yield "message", {"delta": event.text}
         elif isinstance(event, Answer):
             for citation in event.citations:
-                yield "citation", citation_document(citation)
+                yield "citation", filled(AnswerCitation, citation)
             yield "final_answer", _answer_body(event, call)
 
 

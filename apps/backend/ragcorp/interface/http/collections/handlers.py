@@ -89,8 +89,6 @@ class ItemHandlers:
         return json_response({"deleted": deleted})
 
     def lines(self, call: Call) -> LineHandler[ItemDraft]:
-        """Return the handler that reads and stores the lines of a bulk request."""
-
         async def store(drafts: Sequence[ItemDraft]) -> Sequence[SaveOutcome]:
             outcomes = await self._use_cases(call).save.save_many(drafts, principal=call.principal)
             _wake(call, *(outcome for outcome in outcomes if isinstance(outcome, ItemOutcome)))

@@ -101,7 +101,6 @@ class ItemFields(StrictModel):
         return self.occurred_at
 
     def as_draft(self, *, external_id: str | None, default_language: str) -> ItemDraft:
-        """Raises InvalidInputError."""
         return item_draft(
             collection=self.collection,
             external_id=external_id,

@@ -19,15 +19,8 @@ from ragcorp.interface.http.protocol.document_names import base_name, dispositio
 from ragcorp.interface.http.protocol.json_body import parse_model
 from ragcorp.interface.http.protocol.models import Selection
 from ragcorp.interface.http.streams.line_stream import OUTCOMES, LineHandler, LineStream, line_body
-from ragcorp.interface.shapes.documents import (
-    Deleted,
-    DocumentList,
-    Stored,
-    StoredDocument,
-    document_list,
-    stored,
-    stored_document,
-)
+from ragcorp.interface.shapes.documents import Deleted, DocumentList, Stored, StoredDocument, stored_document
+from ragcorp.interface.shapes.values import filled
 
 BATCH_DOCUMENTS = 64
 
@@ -56,7 +49,6 @@ async def bulk_documents(call: CurrentCall) -> Response:
 
 
 def document_lines(call: Call) -> LineHandler[IngestRequest]:
-    """Return the handler that reads and stores lines of documents."""
     services = call.services
 
     def read(line: bytes) -> IngestRequest:
@@ -97,7 +89,7 @@ async def list_documents(query: Annotated[DocumentPage, Query()], call: CurrentC
     documents, next_cursor = await call.use_cases.documents.list(
         selection, principal=call.principal, limit=query.limit, cursor=query.cursor
     )
-    return json_response(document_list(documents, next_cursor))
+    return json_response({"documents": list(map(stored_document, documents)), "next_cursor": next_cursor})
 
 
 @router.delete(
@@ -176,7 +168,7 @@ def _selection(query: Selection, call: Call, *, deleted: bool = False) -> Docume
 def _stored(result: IngestResult, call: Call, *, status: int) -> Response:
     if result.pending:
         call.services.wake_embedding()
-    return json_response(stored(result), status=status)
+    return json_response(filled(Stored, result), status=status)
 
 
 def _content_type(original: SourceFile) -> str:

@@ -77,7 +77,6 @@ async def read_document(call: Call, external_id: str) -> IngestRequest:
 
 
 def document_of(external_id: str, body: DocumentBody, *, default_language: str) -> IngestRequest:
-    """Return the ingestion of a document sent as JSON."""
     return IngestRequest(
         external_id=external_id,
         file=text_file(external_id, body.text, media_type=body.media_type),

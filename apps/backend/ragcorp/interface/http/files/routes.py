@@ -21,8 +21,9 @@ from ragcorp.interface.http.call import CurrentCall, json_response, operations
 from ragcorp.interface.http.protocol.descriptions import problems
 from ragcorp.interface.http.protocol.models import StrictModel
 from ragcorp.interface.http.streams.event_stream import EVENT_STREAM, SEARCH_EVENTS, stream_result
-from ragcorp.interface.shapes.files import FileContent, GrepResults, file_document, grep_document
+from ragcorp.interface.shapes.files import FileContent, GrepResults, grep_document
 from ragcorp.interface.shapes.result_text import GrepStatus
+from ragcorp.interface.shapes.values import filled
 
 MAX_LINE = 2**31 - 1
 
@@ -118,4 +119,4 @@ async def read_file(body: ReadBody, call: CurrentCall) -> Response:
     reading = call.use_cases.read_file.read(
         body.path, principal=call.principal, line_start=body.line_start, line_end=body.line_end
     )
-    return json_response(file_document(await call.unless_disconnected(reading)))
+    return json_response(filled(FileContent, await call.unless_disconnected(reading)))

@@ -34,13 +34,10 @@ from ragcorp.interface.shapes.graph import (
     GraphStored,
     StoredEntity,
     StoredFact,
-    entity_list,
-    extraction_result,
-    fact_list,
-    graph_outcome,
     stored_entity,
     stored_fact,
 )
+from ragcorp.interface.shapes.values import filled
 
 BATCH_LINES = 500
 
@@ -101,7 +98,7 @@ async def extract_facts(body: ExtractBody, call: CurrentCall) -> Response:
     )
     if report.facts:
         call.services.wake_embedding()
-    return json_response(extraction_result(report))
+    return json_response(filled(ExtractionResult, report))
 
 
 @router.get(ENTITIES, summary="List entities", response_model=EntityList, responses=problems(422, 503))
@@ -110,7 +107,7 @@ async def list_entities(query: Annotated[EntityParameters, Query()], call: Curre
     entities, next_cursor = await call.use_cases.graph.read.entities(
         selection, principal=call.principal, limit=query.limit, cursor=query.cursor
     )
-    return json_response(entity_list(entities, next_cursor))
+    return json_response({"entities": list(map(stored_entity, entities)), "next_cursor": next_cursor})
 
 
 @router.post(ENTITIES, summary="Add or replace one of the entities", response_model=GraphStored, responses=WRITTEN)
@@ -143,7 +140,7 @@ async def list_facts(query: Annotated[FactParameters, Query()], call: CurrentCal
     facts, next_cursor = await call.use_cases.graph.read.facts(
         selection, principal=call.principal, limit=query.limit, cursor=query.cursor
     )
-    return json_response(fact_list(facts, next_cursor))
+    return json_response({"facts": list(map(stored_fact, facts)), "next_cursor": next_cursor})
 
 
 @router.post(FACTS, summary="Add or replace one of the facts", response_model=GraphStored, responses=WRITTEN)
@@ -179,7 +176,7 @@ async def _save(call: Call, body: EntityBody | FactBody, external_id: str | None
         outcome = await graph.save_facts.save(draft, principal=call.principal)
     if outcome.status is not IngestStatus.UNCHANGED:
         call.services.wake_embedding()
-    return json_response(graph_outcome(outcome), status=201 if outcome.status is IngestStatus.CREATED else 200)
+    return json_response(filled(GraphStored, outcome), status=201 if outcome.status is IngestStatus.CREATED else 200)
 
 
 def _lines(call: Call) -> LineHandler[GraphDraft]:

@@ -79,7 +79,6 @@ class EntityBody(GraphFields):
     description: str = Field("", max_length=MAX_DESCRIPTION)
 
     def as_draft(self, *, external_id: str | None, default_language: str) -> EntityDraft:
-        """Raises InvalidInputError."""
         return entity_draft(
             name=self.name,
             attributes=self.attributes(self.kind, default_language=default_language),
@@ -134,7 +133,6 @@ class FactBody(GraphFields):
     quote: str = Field("", max_length=MAX_QUOTE, description="The words that say so.")
 
     def as_draft(self, *, external_id: str | None, default_language: str) -> FactDraft:
-        """Raises InvalidInputError."""
         return fact_draft(
             subject=_reference(self.subject, "subject"),
             object=_reference(self.object, "object"),

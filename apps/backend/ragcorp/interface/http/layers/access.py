@@ -64,8 +64,6 @@ def require(caller: Caller, scope: Scope | None) -> None:
 
 
 class ScopeRequired:
-    """Requires a scope for a mounted application."""
-
     def __init__(self, app: ASGIApp, *, scope: Scope) -> None:
         self._app = app
         self._scope = scope

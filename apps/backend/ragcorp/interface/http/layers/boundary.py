@@ -5,6 +5,7 @@ import time
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragcorp.interface.http.layers.cors import CORS_SEND
@@ -21,8 +22,6 @@ RAW_PREFIXES = ("/documents/", "/collections/", "/graph/entities/", "/graph/fact
 UNMATCHED = "unmatched"
 PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 """Probes call these every few seconds: logged at level debug."""
-
-TRACE_HEADERS = frozenset({b"traceparent", b"tracestate"})
 
 STREAM_TYPES = frozenset({b"text/event-stream", b"application/x-ndjson"})
 
@@ -41,7 +40,7 @@ class RequestBoundary:
         if scope["type"] != "http":
             raise RuntimeError("only HTTP is served")  # inner layers rely on it
         request_id = assign_request_id(scope)
-        with RequestSpan(_trace_headers(scope)) as span, current_request(request_id):
+        with RequestSpan(Headers(scope=scope)) as span, current_request(request_id):
             await self._serve(scope, receive, send, request_id, span)
 
     async def _serve(self, received: Scope, receive: Receive, send: Send, request_id: str, span: Span) -> None:
@@ -57,7 +56,7 @@ class RequestBoundary:
                 answered.status = message["status"]
                 if _is_stream(message):
                     answered.streams = True
-                    self._metrics.stream_opened()
+                    self._metrics.open_streams.inc()
                 message["headers"] = with_security_headers((*message.get("headers", ()), (HEADER, request_id.encode())))
             elif head:
                 message = {**message, "body": b""}
@@ -77,7 +76,7 @@ class RequestBoundary:
             raise
         finally:
             if answered.streams:
-                self._metrics.stream_closed()
+                self._metrics.open_streams.dec()
             method = "HEAD" if head else scope["method"]
             route = getattr(scope.get("route"), "path_format", UNMATCHED)
             self._metrics.count_request(
@@ -133,12 +132,6 @@ def outcome_of(answered: _Answered) -> str:
     if answered.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return "failed"
     return "refused" if answered.status >= HTTPStatus.BAD_REQUEST else "ok"
-
-
-def _trace_headers(scope: Scope) -> dict[str, str]:
-    return {
-        name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"] if name in TRACE_HEADERS
-    }
 
 
 def _is_stream(start: Message) -> bool:

@@ -86,7 +86,8 @@ class OriginCheck:
             return len(origins) > 1 or not (origins[0] in self._allowed or _is_own(origins[0], scope))
         if "cross-site" not in _values(scope, "sec-fetch-site"):
             return False
-        return not (_is_destination(scope) and _values(scope, "sec-fetch-mode") == ["navigate"])
+        linked = is_description(scope) or (scope["path"] == PAGE_PATH and scope["method"] == "GET")
+        return not (linked and _values(scope, "sec-fetch-mode") == ["navigate"])
 
 
 def _host_of(scope: Scope) -> str | None:
@@ -102,10 +103,6 @@ def _is_own(origin: str, scope: Scope) -> bool:
     port = DEFAULT_PORTS.get(scheme)
     own = _values(scope, "host")
     return port is not None and len(own) == 1 and host.removesuffix(port) == own[0].removesuffix(port)
-
-
-def _is_destination(scope: Scope) -> bool:
-    return is_description(scope) or (scope["path"] == PAGE_PATH and scope["method"] == "GET")
 
 
 def _values(scope: Scope, header: str) -> list[str]:

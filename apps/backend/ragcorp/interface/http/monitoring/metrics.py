@@ -14,7 +14,7 @@ from ragcorp.domain.embeddings import CacheName, CacheOutcome
 from ragcorp.domain.files.values import GrepResult
 from ragcorp.domain.search.requests import SearchResponse
 from ragcorp.domain.search.rollout import Arm, ShadowOutcome
-from ragcorp.domain.structure.hydration import Channel, Hydration
+from ragcorp.domain.structure.hydration import Channel
 
 POOL_GAUGES = ("pool_min", "pool_max", "pool_size", "pool_available", "requests_waiting")
 
@@ -176,7 +176,7 @@ class HttpMetrics:
         self._dropped = counter("hydration_dropped", "Anchors that did not fit into a hydration's budget.")
         self._pending = gauge("pending_embeddings", "Chunks that wait for their vector (NaN: unknown).")
         self._failed = gauge("failed_embeddings", "Chunks whose vector was given up (NaN: unknown).")
-        self._streams = gauge("open_streams", "Responses that are being streamed.")
+        self.open_streams = gauge("open_streams", "Responses that are being streamed.")
         self._tokens = counter("llm_tokens", "Tokens of language models.", "kind")
         # a rate needs its zero
         for cache, outcome in CACHED:
@@ -192,12 +192,6 @@ class HttpMetrics:
         method = method if method in METHODS else "other"
         self._requests.labels(route, method, str(status)).inc()
         self._request_seconds.labels(route, method).observe(seconds)
-
-    def stream_opened(self) -> None:
-        self._streams.inc()
-
-    def stream_closed(self) -> None:
-        self._streams.dec()
 
     def tokens_used(self, *, prompt: int, completion: int) -> None:
         for kind, count in zip(TOKENS, (prompt, completion), strict=True):
@@ -219,17 +213,14 @@ class HttpMetrics:
             if report.reason is not None:
                 self._degraded.labels(report.source, reason_label(report.reason)).inc()
         if response.hydration is not None:
-            self.count_hydration(response.hydration)
+            for entity in response.hydration.entities:
+                self._hydrated.labels(entity.planned.reasons[0].partition(":")[0]).inc()
+            self._dropped.inc(len(response.hydration.dropped))
         for step in response.steps:
             for moment, candidates in (("before", step.before), ("after", step.after), ("removed", step.removed)):
                 self._step_candidates.labels(step.step, moment).inc(candidates)
             if step.skipped is not None:
                 self._step_skips.labels(step.step, reason_label(step.skipped)).inc()
-
-    def count_hydration(self, hydration: Hydration) -> None:
-        for entity in hydration.entities:
-            self._hydrated.labels(entity.planned.reasons[0].partition(":")[0]).inc()
-        self._dropped.inc(len(hydration.dropped))
 
     def vectors_served(self, cache: CacheName, outcome: CacheOutcome, *, count: int = 1) -> None:
         self._cached.labels(cache.value, outcome.value).inc(count)

@@ -62,7 +62,6 @@ def entity_headers(scope: Scope) -> EntityHeaders:
 
 
 async def read_json(request: Request, model: type[Model], limits: HttpLimits) -> Model:
-    """Return the JSON body as ``model``."""
     entity = entity_headers(request.scope)
     require_media_type(entity, JSON)
     async with upload_time(request, limits):

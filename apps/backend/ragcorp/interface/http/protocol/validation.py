@@ -25,7 +25,6 @@ def refused(error: ValidationError, model: type[BaseModel], *, field: str = "bod
 
 
 def field_names(model: type[BaseModel]) -> frozenset[str]:
-    """Return the field names of the model and of the models in it."""
     names: set[str] = set()
     for name, info in model.model_fields.items():
         names.add(name)

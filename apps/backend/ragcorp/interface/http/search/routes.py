@@ -114,7 +114,7 @@ class RetrievalFields(StrictModel):
             query=self.query,
             limit=self.limit,
             mode=self.mode,
-            filters=parse_filters(self.filters) if self.filters else (),
+            filters=parse_filters(self.filters),
             syntax=self.syntax,
             method=FusionMethod(fusion.method) if fusion.method else None,
             rank_constant=fusion.rank_constant,
@@ -171,6 +171,5 @@ async def search(body: SearchBody, call: CurrentCall) -> Response:
 
 
 def search_event(response: SearchResponse) -> dict[str, Any]:
-    """Return the data of a ``status`` event after a search."""
     status = search_status("search", response)
     return {**status, "chunks": status["passages"]}

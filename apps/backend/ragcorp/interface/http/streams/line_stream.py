@@ -116,8 +116,6 @@ class TwoWayStream(StreamingResponse):
 
 
 class LineStream:
-    """Answers bulk requests."""
-
     def __init__(self, limits: HttpLimits) -> None:
         self._limits = limits
 
@@ -140,8 +138,6 @@ class LineStream:
 
 
 class _LineWork(Generic[Entry]):
-    """Stores and answers the lines of one request."""
-
     def __init__(
         self, first: bytes | None, body: WatchedBody, handler: LineHandler[Entry], slot: RequestSlot, limits: HttpLimits
     ) -> None:

@@ -11,7 +11,7 @@ class UnreadError(Exception):
 
 
 class ResponseBuffer:
-    """A queue bounded by bytes: above ``most_bytes``, ``put`` waits until half are lines, ``wait_seconds`` at most."""
+    """A queue bounded by bytes: above ``most_bytes``, ``put`` waits until half are taken, ``wait_seconds`` at most."""
 
     def __init__(self, *, most_bytes: int, wait_seconds: float) -> None:
         self._most_bytes = most_bytes
@@ -23,7 +23,6 @@ class ResponseBuffer:
         self._room = asyncio.Event()
 
     async def put(self, line: bytes) -> None:
-        """Raises UnreadError."""
         self._lines.append(line)
         self.size += len(line)
         self._filled.set()
