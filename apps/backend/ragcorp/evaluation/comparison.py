@@ -81,7 +81,9 @@ def compare(evaluation_set: EvaluationSet, a: Run, b: Run, *, resampling: Resamp
         kinds={
             kind: (
                 len(members),
-                difference(*(values(evaluation_set, members, run)[NDCG] for run in (a, b)), resampling),
+                difference(
+                    values(evaluation_set, members, a)[NDCG], values(evaluation_set, members, b)[NDCG], resampling
+                ),
             )
             for kind, members in evaluation_set.by_kind().items()
         },

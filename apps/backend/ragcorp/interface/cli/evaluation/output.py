@@ -134,11 +134,8 @@ def print_evaluation(console: Console, evaluated: Evaluated) -> None:
         )
     )
     if evaluated.reports:
-        print_table(
-            console,
-            ("run", f"{NDCG} - first run", *COLUMNS),
-            (_run_row(name, report) for name, report in evaluated.reports.items()),
-        )
+        columns = ("run", f"{NDCG} - first run", *COLUMNS)
+        print_table(console, columns, (_run_row(name, report) for name, report in evaluated.reports.items()))
     if any(report.kinds for report in evaluated.reports.values()):
         console.print(_kinds_table(evaluated.reports))
     for name, report in evaluated.reports.items():
