@@ -86,6 +86,12 @@ class Call:
         """Return the result of ``work``; cancel it if the connection closes first."""
         return await unless_disconnected(self.request, work)
 
+    def written(self, shape: Any, *, created: bool, wake: bool) -> Response:
+        """Answer a write with its shape, 201 for a new object; ``wake`` the embedding of what lacks a vector."""
+        if wake:
+            self.services.wake_embedding()
+        return json_response(shape, status=201 if created else 200)
+
     def filters(self, text: str | None) -> Filters:
         """Return the filters of a query parameter. Raises InvalidInputError or RequestRefusedError."""
         return filters_of_text(text, limits=self.limits)

@@ -9,17 +9,7 @@ from ragcorp.application.memory.load_context import DEFAULT_QUERY, MAX_CONTEXT_I
 from ragcorp.domain.answers import final_answer
 from ragcorp.domain.collections import MAX_ITEM_NAME
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.files.values import (
-    DEFAULT_PASSAGES,
-    MAX_GLOB,
-    MAX_GLOBS,
-    MAX_GREP_QUERY,
-    MAX_PASSAGES,
-    MAX_PATH,
-    GrepCase,
-    GrepMode,
-    GrepRequest,
-)
+from ragcorp.domain.files import values as files
 from ragcorp.domain.keys import Scope
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchRequest
@@ -74,7 +64,7 @@ class HybridSearch(Search):
     query: str | None = Field(None, description="Another name of semantic_query.")
     exact_keywords: str | None = Field(
         None,
-        max_length=MAX_GREP_QUERY,
+        max_length=files.MAX_GREP_QUERY,
         description="Words to look for as they are written, any of them, in any case and accents: at most 24 terms, "
         "the phrase, identifiers and quoted parts before other words. Left out, they are taken from the question.",
     )
@@ -164,25 +154,29 @@ class GrepSearch(ToolCall):
     scope: ClassVar[Scope] = Scope.TOOLS
 
     query: str = Field(
-        min_length=1, max_length=MAX_GREP_QUERY, description="The text, or the regular expression, of one line."
+        min_length=1, max_length=files.MAX_GREP_QUERY, description="The text, or the regular expression, of one line."
     )
     mode: Literal["literal", "regex"] = Field(
         "literal", description="literal: every character is text; regex: syntax of Rust's regex crate."
     )
-    globs: list[Annotated[str, Field(min_length=1, max_length=MAX_GLOB)]] | None = Field(
-        None, max_length=MAX_GLOBS, description='Patterns of gitignore over paths, "!" excludes: ["*.py", "!tests/"].'
+    globs: list[Annotated[str, Field(min_length=1, max_length=files.MAX_GLOB)]] | None = Field(
+        None,
+        max_length=files.MAX_GLOBS,
+        description='Patterns of gitignore over paths, "!" excludes: ["*.py", "!tests/"].',
     )
     case: Literal["smart", "sensitive", "insensitive"] = Field(
         "smart", description="smart: insensitive unless the query has a capital letter."
     )
-    max_passages: int = Field(DEFAULT_PASSAGES, alias="max", ge=1, le=MAX_PASSAGES, description="Passages at most.")
+    max_passages: int = Field(
+        files.DEFAULT_PASSAGES, alias="max", ge=1, le=files.MAX_PASSAGES, description="Passages at most."
+    )
 
     async def run(self, services: McpServices, principal: Principal) -> ToolOutcome:
-        request = GrepRequest(
+        request = files.GrepRequest(
             query=self.query,
-            mode=GrepMode(self.mode),
+            mode=files.GrepMode(self.mode),
             globs=tuple(self.globs or ()),
-            case=GrepCase(self.case),
+            case=files.GrepCase(self.case),
             max_passages=self.max_passages,
         )
         result = await services.use_cases.grep.grep(request, principal=principal)
@@ -206,7 +200,7 @@ class ReadFile(ToolCall):
     output: ClassVar[Any] = FileContent
     scope: ClassVar[Scope] = Scope.TOOLS
 
-    path: str = Field(min_length=1, max_length=MAX_PATH, description="root/relative, or relative to any root.")
+    path: str = Field(min_length=1, max_length=files.MAX_PATH, description="root/relative, or relative to any root.")
     line_start: int | None = Field(None, ge=1, le=2**31 - 1, description="First line, from 1.")
     line_end: int | None = Field(None, ge=1, le=2**31 - 1, description="Last line, inclusive.")
 

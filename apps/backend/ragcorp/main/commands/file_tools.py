@@ -9,7 +9,6 @@ from ragcorp.domain.principal import Sensitivity
 from ragcorp.infrastructure.files.repository import NoFileDocuments
 from ragcorp.interface.cli.console.services import FileTools, Target
 from ragcorp.main.settings.for_commands import settings_for
-from ragcorp.main.settings.principals import local_principal
 from ragcorp.main.wiring.file_search import make_repository
 
 
@@ -17,7 +16,7 @@ def open_files(target: Target, paths: Sequence[str]) -> FileTools:
     """Return the tools over ``paths``, else over ALLOWED_PATHS. Raises ConfigurationError."""
     settings = settings_for(target, allowed_paths=":".join(paths) or None)
     repository = make_repository(settings)
-    principal, documents = local_principal(settings), NoFileDocuments()
+    principal, documents = settings.local_caller.principal, NoFileDocuments()
     access = FileAccess(workspace=principal.workspace, sensitivity=Sensitivity.PUBLIC)
     return FileTools(
         grep=GrepFiles(

@@ -18,7 +18,6 @@ from ragcorp.main.opening.sessions import open_prepared
 from ragcorp.main.service.logs import service_logs
 from ragcorp.main.service.mcp import mcp_limits
 from ragcorp.main.settings.for_commands import settings_for
-from ragcorp.main.settings.principals import local_caller
 from ragcorp.main.settings.schema import Settings
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ async def serve_stdio(target: Target) -> None:
 
 
 async def _serve_logged(settings: Settings) -> None:
-    caller = local_caller(settings)  # the user who starts the command may read the data folder
+    caller = settings.local_caller  # the user who starts the command may read the data folder
     opening = SharedContext(lambda: _opened(settings), name="storage of the MCP server")
     server = make_mcp_server(
         opening.value, caller_of=lambda _: caller, limits=mcp_limits(settings), version=ragcorp.__version__

@@ -14,7 +14,6 @@ from ragcorp.interface.tui.app import RagTui
 from ragcorp.interface.tui.services import AUTO, TuiServices
 from ragcorp.main.opening.sessions import facts_of, open_prepared
 from ragcorp.main.settings.for_commands import settings_for
-from ragcorp.main.settings.principals import local_principal
 from ragcorp.main.wiring.container import Container
 
 PROFILES = (AUTO, *standard_profiles())
@@ -49,7 +48,7 @@ def tui_services(container: Container, profile: str | None = None) -> TuiService
     facts = facts_of(settings)
     return TuiServices(
         use_cases=container.use_cases,
-        principal=local_principal(settings),
+        principal=settings.local_caller.principal,
         profiles=PROFILES,
         profile=profile or ("files" if container.file_roots else AUTO),
         limit=min(MOST_PASSAGES, settings.max_limit),

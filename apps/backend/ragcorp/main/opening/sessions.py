@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from ragcorp.interface.cli.console.services import Facts, Session, Target
 from ragcorp.main.opening.storage import open_storage, prepare_storage
 from ragcorp.main.settings.for_commands import settings_for
-from ragcorp.main.settings.principals import local_principal
 from ragcorp.main.settings.rows import masked_dsn
 from ragcorp.main.settings.schema import AnswerProvider, Settings
 from ragcorp.main.wiring.container import Container, open_container
@@ -30,7 +29,7 @@ async def open_session(target: Target) -> AsyncIterator[Session]:
 def session_of(container: Container) -> Session:
     return Session(
         use_cases=container.use_cases,
-        principal=local_principal(container.settings),
+        principal=container.settings.local_caller.principal,
         makes_vectors=container.embedder.model.dimensions > 0,
         facts=facts_of(container.settings),
     )

@@ -23,7 +23,7 @@ from ragcorp.interface.http.layers.access import ScopeRequired
 from ragcorp.interface.http.layers.cors import parse_origins
 from ragcorp.interface.http.monitoring.metrics import ServiceState
 from ragcorp.interface.http.protocol.limits import HttpLimits
-from ragcorp.interface.http.protocol.seen_route import SeenRoute
+from ragcorp.interface.http.system.page_routes import UnlistedRoute
 from ragcorp.main.service.logs import dropped_lines
 from ragcorp.main.service.mcp import mounted_mcp
 from ragcorp.main.service.status import make_status
@@ -67,7 +67,7 @@ async def run_app(container: Container) -> AsyncIterator[FastAPI]:
             app.state.mcp = endpoint
             if endpoint is not None:
                 guarded = ScopeRequired(endpoint, scope=Scope.TOOLS)
-                app.router.routes.append(SeenRoute(MCP_PATH, endpoint=guarded, include_in_schema=False))
+                app.router.routes.append(UnlistedRoute(MCP_PATH, endpoint=guarded, include_in_schema=False))
             yield app
     finally:
         await _ended(tasks)

@@ -12,7 +12,8 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragcorp.domain.exceptions import ConfigurationError
-from ragcorp.domain.principal import WORKSPACE_PATTERN
+from ragcorp.domain.keys import EVERY_SCOPE, Caller
+from ragcorp.domain.principal import WORKSPACE_PATTERN, Principal
 from ragcorp.domain.search.requests import FusionMethod, SparseOperator, SparseRanking
 
 LOCAL_MODEL = ("multilingual-e5-small", 384)
@@ -305,6 +306,11 @@ class Settings(BaseSettings):
             case EmbeddingProvider.OPENAI:
                 default = OPENAI_MODEL
         return self.embedding_model or default[0], self.embedding_dim or default[1]
+
+    @property
+    def local_caller(self) -> Caller:
+        """The caller without a credential: the local user, in RAGCORP_WORKSPACE."""
+        return Caller(principal=Principal(workspace=self.ragcorp_workspace), scopes=EVERY_SCOPE)
 
     @property
     def data_dir(self) -> Path:

@@ -10,16 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.files.values import (
-    DEFAULT_PASSAGES,
-    FileText,
-    GrepCase,
-    GrepMode,
-    GrepPassage,
-    GrepRequest,
-    GrepResult,
-    Mark,
-)
+from ragcorp.domain.files import values as files
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import argument, option
 from ragcorp.interface.cli.console.output import plain
@@ -46,10 +37,10 @@ class GrepOptions:
             help="Files to search, as in .gitignore; with ! those to leave out. May be given again.",
         ),
     ] = None
-    case: Annotated[GrepCase, typer.Option("--case", help="smart: insensitive where a term has no capital letter.")] = (
-        GrepCase.SMART
-    )
-    max_passages: Annotated[int, typer.Option("--max", metavar="N", help="Passages to show.")] = DEFAULT_PASSAGES
+    case: Annotated[
+        files.GrepCase, typer.Option("--case", help="smart: insensitive where a term has no capital letter.")
+    ] = files.GrepCase.SMART
+    max_passages: Annotated[int, typer.Option("--max", metavar="N", help="Passages to show.")] = files.DEFAULT_PASSAGES
     no_gitignore: Annotated[bool, typer.Option("--no-gitignore", help="Search what .gitignore leaves out.")] = False
 
 
@@ -60,9 +51,9 @@ async def grep(
     roots: Roots = None,
 ) -> None:
     """Search the files of ALLOWED_PATHS for words, and show the passages around them."""
-    request = GrepRequest(
+    request = files.GrepRequest(
         query=query,
-        mode=GrepMode.REGEX if options.regex else GrepMode.LITERAL,
+        mode=files.GrepMode.REGEX if options.regex else files.GrepMode.LITERAL,
         case=options.case,
         globs=tuple(options.globs or ()),
         max_passages=options.max_passages,
@@ -108,7 +99,7 @@ def parse_lines(written: str | None) -> tuple[int | None, int | None]:
     return numbers.get("first", only), numbers.get("last", only)
 
 
-def _print_passages(console: Console, result: GrepResult) -> None:
+def _print_passages(console: Console, result: files.GrepResult) -> None:
     if not result.passages:
         console.print("Nothing found.")
     for number, passage in enumerate(result.passages):
@@ -117,9 +108,9 @@ def _print_passages(console: Console, result: GrepResult) -> None:
         _print_passage(console, passage)
 
 
-def _print_passage(console: Console, passage: GrepPassage) -> None:
+def _print_passage(console: Console, passage: files.GrepPassage) -> None:
     console.print(plain(f"{passage.path}:{passage.line_start}-{passage.line_end}", style="cyan"))
-    marks: dict[int, list[Mark]] = {}
+    marks: dict[int, list[files.Mark]] = {}
     for mark in passage.marks:
         marks.setdefault(mark.line, []).append(mark)
     width = len(str(passage.line_end))
@@ -130,7 +121,7 @@ def _print_passage(console: Console, passage: GrepPassage) -> None:
         console.print(row)
 
 
-def marked_line(line: str, marks: Sequence[Mark]) -> Text:
+def marked_line(line: str, marks: Sequence[files.Mark]) -> Text:
     """Return a line with its marks in bold. Control characters are left out, so the line is built piece by piece."""
     text = Text()
     done = 0
@@ -143,7 +134,7 @@ def marked_line(line: str, marks: Sequence[Mark]) -> Text:
     return text.append_text(plain(line[done:]))
 
 
-def _notes(result: GrepResult) -> list[str]:
+def _notes(result: files.GrepResult) -> list[str]:
     notes = [grep_status(result)["message"]]
     if result.relaxed:
         notes.append("no file holds all of it in a row: its words were looked for")
@@ -158,16 +149,16 @@ def _notes(result: GrepResult) -> list[str]:
     return notes
 
 
-def _print_file(console: Console, file: FileText) -> None:
+def _print_file(console: Console, file: files.FileText) -> None:
     if _has_lines(file):
         console.print(plain(file.text))
 
 
-def _has_lines(file: FileText) -> bool:
+def _has_lines(file: files.FileText) -> bool:
     return file.line_end >= file.line_start
 
 
-def _extent(file: FileText) -> str:
+def _extent(file: files.FileText) -> str:
     if not _has_lines(file):
         return file_length(file.total_lines)
     return f"lines {file.line_start}-{file.line_end} of {file.total_lines}, {file.encoding}"

@@ -19,7 +19,7 @@ from ragcorp.interface.http.protocol.document_names import base_name, dispositio
 from ragcorp.interface.http.protocol.json_body import parse_model
 from ragcorp.interface.http.protocol.models import Selection
 from ragcorp.interface.http.streams.line_stream import OUTCOMES, LineHandler, LineStream, line_body
-from ragcorp.interface.shapes.documents import Deleted, DocumentList, Stored, StoredDocument, stored_document
+from ragcorp.interface.shapes import documents as shapes
 from ragcorp.interface.shapes.values import filled
 
 BATCH_DOCUMENTS = 64
@@ -83,20 +83,20 @@ BINARY: dict[str, Any] = {"type": "string", "format": "binary"}
 FOUND = problems(404, 422, 503)
 
 
-@router.get("/documents", summary="List documents", response_model=DocumentList, responses=problems(422, 503))
+@router.get("/documents", summary="List documents", response_model=shapes.DocumentList, responses=problems(422, 503))
 async def list_documents(query: Annotated[DocumentPage, Query()], call: CurrentCall) -> Response:
     selection = _selection(query, call, deleted=query.deleted)
     documents, next_cursor = await call.use_cases.documents.list(
         selection, principal=call.principal, limit=query.limit, cursor=query.cursor
     )
-    return json_response({"documents": list(map(stored_document, documents)), "next_cursor": next_cursor})
+    return json_response({"documents": list(map(shapes.stored_document, documents)), "next_cursor": next_cursor})
 
 
 @router.delete(
     "/documents",
     summary="Delete by prefix or filters",
     description="At least one of them is needed. Deleted documents can be restored until they are purged.",
-    response_model=Deleted,
+    response_model=shapes.Deleted,
     responses=problems(422, 503),
 )
 async def delete_documents(query: Annotated[Selection, Query()], call: CurrentCall) -> Response:
@@ -127,32 +127,32 @@ async def get_document_content(external_id: ExternalId, call: CurrentCall) -> Re
 @router.post(
     f"{DOCUMENT}/restore",
     summary="Bring back a deleted document",
-    response_model=Stored,
+    response_model=shapes.Stored,
     responses=problems(404, 409, 422, 503),
 )
 async def restore_document(external_id: ExternalId, call: CurrentCall) -> Response:
     result = await call.use_cases.restore.restore(external_id_of(external_id), principal=call.principal)
-    return _stored(result, call, status=200)
+    return _stored(result, call)
 
 
-@router.get(DOCUMENT, summary="Describe a document", response_model=StoredDocument, responses=FOUND)
+@router.get(DOCUMENT, summary="Describe a document", response_model=shapes.StoredDocument, responses=FOUND)
 async def get_document(external_id: ExternalId, call: CurrentCall) -> Response:
     document = await call.use_cases.documents.get(external_id_of(external_id), principal=call.principal)
-    return json_response(stored_document(document))
+    return json_response(shapes.stored_document(document))
 
 
 @router.put(
     DOCUMENT,
     summary="Store a document",
     description="As JSON, as a form with a file, or as the file itself with its Content-Type.",
-    response_model=Stored,
-    responses={201: {"model": Stored, "description": "Created"}, **problems(409, 413, 415, 422, 503)},
+    response_model=shapes.Stored,
+    responses={201: {"model": shapes.Stored, "description": "Created"}, **problems(409, 413, 415, 422, 503)},
     openapi_extra=request_body(DocumentBody, **{FORM: reference(DocumentForm), "application/pdf": BINARY}),
 )
 async def put_document(external_id: ExternalId, call: CurrentCall) -> Response:
     document = await read_document(call, external_id_of(external_id))
     result = await call.unless_disconnected(call.use_cases.ingest.ingest(document, principal=call.principal))
-    return _stored(result, call, status=201 if result.status is IngestStatus.CREATED else 200)
+    return _stored(result, call)
 
 
 @router.delete(DOCUMENT, summary="Delete a document", status_code=204, response_class=Response, responses=FOUND)
@@ -165,10 +165,9 @@ def _selection(query: Selection, call: Call, *, deleted: bool = False) -> Docume
     return DocumentSelection(prefix=query.prefix, filters=call.filters(query.filters), deleted=deleted)
 
 
-def _stored(result: IngestResult, call: Call, *, status: int) -> Response:
-    if result.pending:
-        call.services.wake_embedding()
-    return json_response(filled(Stored, result), status=status)
+def _stored(result: IngestResult, call: Call) -> Response:
+    created = result.status is IngestStatus.CREATED
+    return call.written(filled(shapes.Stored, result), created=created, wake=result.pending > 0)
 
 
 def _content_type(original: SourceFile) -> str:

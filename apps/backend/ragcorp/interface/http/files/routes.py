@@ -5,18 +5,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
-from ragcorp.domain.files.values import (
-    DEFAULT_PASSAGES,
-    MAX_GLOB,
-    MAX_GLOBS,
-    MAX_GREP_QUERY,
-    MAX_PASSAGES,
-    MAX_PATH,
-    GrepCase,
-    GrepMode,
-    GrepRequest,
-    GrepResult,
-)
+from ragcorp.domain.files import values as files
 from ragcorp.interface.http.call import CurrentCall, json_response, operations
 from ragcorp.interface.http.protocol.descriptions import problems
 from ragcorp.interface.http.protocol.models import StrictModel
@@ -39,25 +28,27 @@ class GrepBody(StrictModel):
     model_config = ConfigDict(json_schema_extra={"examples": [GREP_EXAMPLE]})
 
     query: str = Field(
-        max_length=MAX_GREP_QUERY,
+        max_length=files.MAX_GREP_QUERY,
         description="One line of text, looked for as a whole, else by its words (24 terms at most, identifiers first); "
         "or a regular expression, in which letters outside ASCII match UTF-8 and UTF-16 files only. In text, a hyphen "
         "matches printed ones (U+2010 to U+2013, U+2212) too, and straight quotes curly ones.",
         json_schema_extra={"minLength": 1},
     )
-    mode: GrepMode = Field(GrepMode.LITERAL, description="`regex` has the syntax of Rust's regex crate.")
-    case: GrepCase = Field(GrepCase.SMART, description="`smart`: insensitive where a term has no capital letter.")
-    globs: list[Annotated[str, Field(min_length=1, max_length=MAX_GLOB)]] = Field(
+    mode: files.GrepMode = Field(files.GrepMode.LITERAL, description="`regex` has the syntax of Rust's regex crate.")
+    case: files.GrepCase = Field(
+        files.GrepCase.SMART, description="`smart`: insensitive where a term has no capital letter."
+    )
+    globs: list[Annotated[str, Field(min_length=1, max_length=files.MAX_GLOB)]] = Field(
         default_factory=list,
-        max_length=MAX_GLOBS,
+        max_length=files.MAX_GLOBS,
         description="Patterns of gitignore over the path below a root; with `!` those that are left out.",
     )
-    max: int = Field(DEFAULT_PASSAGES, ge=1, le=MAX_PASSAGES, description="Passages to return.")
+    max: int = Field(files.DEFAULT_PASSAGES, ge=1, le=files.MAX_PASSAGES, description="Passages to return.")
     gitignore: bool = Field(True, description="Leave out what .gitignore names.")
     stream: bool = Field(False, description="Answer with server-sent events.")
 
-    def as_request(self) -> GrepRequest:
-        return GrepRequest(
+    def as_request(self) -> files.GrepRequest:
+        return files.GrepRequest(
             query=self.query,
             mode=self.mode,
             case=self.case,
@@ -72,7 +63,9 @@ class ReadBody(StrictModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [READ_EXAMPLE]})
 
-    path: str = Field(max_length=MAX_PATH, description="`root/relative`, or `relative` alone: as citations have it.")
+    path: str = Field(
+        max_length=files.MAX_PATH, description="`root/relative`, or `relative` alone: as citations have it."
+    )
     line_start: Line | None = Field(None, description="First line, from 1.")
     line_end: Line | None = Field(None, description="Last line, included.")
 
@@ -97,7 +90,7 @@ async def grep(body: GrepBody, call: CurrentCall) -> Response:
     searching = call.use_cases.grep.grep(body.as_request(), principal=call.principal)
     seconds = call.limits.grep_timeout_seconds
 
-    def rendered(result: GrepResult) -> tuple[GrepStatus, GrepResults]:
+    def rendered(result: files.GrepResult) -> tuple[GrepStatus, GrepResults]:
         call.metrics.count_grep(result)
         results: GrepResults = {"request_id": call.request_id, **grep_document(result)}
         return results["status"], results

@@ -12,31 +12,12 @@ from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID
 from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.graph import EntityDraft, GraphFailure, GraphOutcome, GraphSelection
 from ragcorp.interface.http.call import Call, CurrentCall, json_response, operations
-from ragcorp.interface.http.graph.schema import (
-    EntityBody,
-    EntityLine,
-    EntityParameters,
-    ExtractBody,
-    FactBody,
-    FactLine,
-    FactParameters,
-    NewEntity,
-    NewFact,
-)
+from ragcorp.interface.http.graph import schema
 from ragcorp.interface.http.protocol.descriptions import problems
 from ragcorp.interface.http.protocol.document_names import external_id_of
 from ragcorp.interface.http.protocol.json_body import line_object
 from ragcorp.interface.http.streams.line_stream import OUTCOMES, LineHandler, LineStream, line_body
-from ragcorp.interface.shapes.graph import (
-    EntityList,
-    ExtractionResult,
-    FactList,
-    GraphStored,
-    StoredEntity,
-    StoredFact,
-    stored_entity,
-    stored_fact,
-)
+from ragcorp.interface.shapes import graph as shapes
 from ragcorp.interface.shapes.values import filled
 
 BATCH_LINES = 500
@@ -60,7 +41,7 @@ A language model reads chunks that it has not read yet and gives the facts in th
 dropped. Send the request again while `remaining` is not 0. 409 where no language model is configured.
 """
 WRITTEN: dict[int | str, dict[str, Any]] = {
-    201: {"model": GraphStored, "description": "Created"},
+    201: {"model": shapes.GraphStored, "description": "Created"},
     **problems(409, 413, 415, 422, 503),
 }
 
@@ -78,7 +59,7 @@ router = operations("graph")
     description=BULK,
     response_class=Response,
     responses={200: OUTCOMES, **problems(415)},
-    openapi_extra=line_body("One entity or fact a line.", EntityLine, FactLine),
+    openapi_extra=line_body("One entity or fact a line.", schema.EntityLine, schema.FactLine),
 )
 async def bulk_graph(call: CurrentCall) -> Response:
     return await LineStream(call.limits).respond(call.request, _lines(call))
@@ -88,41 +69,45 @@ async def bulk_graph(call: CurrentCall) -> Response:
     "/graph/extract",
     summary="Extract facts from documents",
     description=EXTRACT,
-    response_model=ExtractionResult,
+    response_model=shapes.ExtractionResult,
     responses=problems(404, 413, 415, 422, 503, 504),
 )
-async def extract_facts(body: ExtractBody, call: CurrentCall) -> Response:
+async def extract_facts(body: schema.ExtractBody, call: CurrentCall) -> Response:
     call.allow(call.limits.ask_timeout_seconds)
     report = await call.unless_disconnected(
         call.use_cases.graph.extract.extract(principal=call.principal, document=body.document, limit=body.limit)
     )
     if report.facts:
         call.services.wake_embedding()
-    return json_response(filled(ExtractionResult, report))
+    return json_response(filled(shapes.ExtractionResult, report))
 
 
-@router.get(ENTITIES, summary="List entities", response_model=EntityList, responses=problems(422, 503))
-async def list_entities(query: Annotated[EntityParameters, Query()], call: CurrentCall) -> Response:
+@router.get(ENTITIES, summary="List entities", response_model=shapes.EntityList, responses=problems(422, 503))
+async def list_entities(query: Annotated[schema.EntityParameters, Query()], call: CurrentCall) -> Response:
     selection = GraphSelection(prefix=query.prefix, filters=call.filters(query.filters), name=query.name)
     entities, next_cursor = await call.use_cases.graph.read.entities(
         selection, principal=call.principal, limit=query.limit, cursor=query.cursor
     )
-    return json_response({"entities": list(map(stored_entity, entities)), "next_cursor": next_cursor})
+    return json_response({"entities": list(map(shapes.stored_entity, entities)), "next_cursor": next_cursor})
 
 
-@router.post(ENTITIES, summary="Add or replace one of the entities", response_model=GraphStored, responses=WRITTEN)
-async def add_entity(body: NewEntity, call: CurrentCall) -> Response:
+@router.post(
+    ENTITIES, summary="Add or replace one of the entities", response_model=shapes.GraphStored, responses=WRITTEN
+)
+async def add_entity(body: schema.NewEntity, call: CurrentCall) -> Response:
     return await _save(call, body, body.external_id)
 
 
-@router.get(ENTITY, summary="Get one of the entities", response_model=StoredEntity, responses=FOUND)
+@router.get(ENTITY, summary="Get one of the entities", response_model=shapes.StoredEntity, responses=FOUND)
 async def get_entity(external_id: ExternalId, call: CurrentCall) -> Response:
     entity = await call.use_cases.graph.read.entity(external_id_of(external_id), principal=call.principal)
-    return json_response(stored_entity(entity))
+    return json_response(shapes.stored_entity(entity))
 
 
-@router.put(ENTITY, summary="Create or replace one of the entities", response_model=GraphStored, responses=WRITTEN)
-async def put_entity(external_id: ExternalId, body: EntityBody, call: CurrentCall) -> Response:
+@router.put(
+    ENTITY, summary="Create or replace one of the entities", response_model=shapes.GraphStored, responses=WRITTEN
+)
+async def put_entity(external_id: ExternalId, body: schema.EntityBody, call: CurrentCall) -> Response:
     return await _save(call, body, external_id_of(external_id))
 
 
@@ -134,28 +119,28 @@ async def delete_entity(external_id: ExternalId, call: CurrentCall) -> Response:
     return Response(status_code=204)
 
 
-@router.get(FACTS, summary="List facts", response_model=FactList, responses=problems(422, 503))
-async def list_facts(query: Annotated[FactParameters, Query()], call: CurrentCall) -> Response:
+@router.get(FACTS, summary="List facts", response_model=shapes.FactList, responses=problems(422, 503))
+async def list_facts(query: Annotated[schema.FactParameters, Query()], call: CurrentCall) -> Response:
     selection = GraphSelection(prefix=query.prefix, filters=call.filters(query.filters), entity=query.entity)
     facts, next_cursor = await call.use_cases.graph.read.facts(
         selection, principal=call.principal, limit=query.limit, cursor=query.cursor
     )
-    return json_response({"facts": list(map(stored_fact, facts)), "next_cursor": next_cursor})
+    return json_response({"facts": list(map(shapes.stored_fact, facts)), "next_cursor": next_cursor})
 
 
-@router.post(FACTS, summary="Add or replace one of the facts", response_model=GraphStored, responses=WRITTEN)
-async def add_fact(body: NewFact, call: CurrentCall) -> Response:
+@router.post(FACTS, summary="Add or replace one of the facts", response_model=shapes.GraphStored, responses=WRITTEN)
+async def add_fact(body: schema.NewFact, call: CurrentCall) -> Response:
     return await _save(call, body, body.external_id)
 
 
-@router.get(FACT, summary="Get one of the facts", response_model=StoredFact, responses=FOUND)
+@router.get(FACT, summary="Get one of the facts", response_model=shapes.StoredFact, responses=FOUND)
 async def get_fact(external_id: ExternalId, call: CurrentCall) -> Response:
     fact = await call.use_cases.graph.read.fact(external_id_of(external_id), principal=call.principal)
-    return json_response(stored_fact(fact))
+    return json_response(shapes.stored_fact(fact))
 
 
-@router.put(FACT, summary="Create or replace one of the facts", response_model=GraphStored, responses=WRITTEN)
-async def put_fact(external_id: ExternalId, body: FactBody, call: CurrentCall) -> Response:
+@router.put(FACT, summary="Create or replace one of the facts", response_model=shapes.GraphStored, responses=WRITTEN)
+async def put_fact(external_id: ExternalId, body: schema.FactBody, call: CurrentCall) -> Response:
     return await _save(call, body, external_id_of(external_id))
 
 
@@ -167,16 +152,18 @@ async def delete_fact(external_id: ExternalId, call: CurrentCall) -> Response:
     return Response(status_code=204)
 
 
-async def _save(call: Call, body: EntityBody | FactBody, external_id: str | None) -> Response:
+async def _save(call: Call, body: schema.EntityBody | schema.FactBody, external_id: str | None) -> Response:
     draft = body.as_draft(external_id=external_id, default_language=call.use_cases.default_language)
     graph = call.use_cases.graph
     if isinstance(draft, EntityDraft):
         outcome = await graph.save_entities.save(draft, principal=call.principal)
     else:
         outcome = await graph.save_facts.save(draft, principal=call.principal)
-    if outcome.status is not IngestStatus.UNCHANGED:
-        call.services.wake_embedding()
-    return json_response(filled(GraphStored, outcome), status=201 if outcome.status is IngestStatus.CREATED else 200)
+    return call.written(
+        filled(shapes.GraphStored, outcome),
+        created=outcome.status is IngestStatus.CREATED,
+        wake=outcome.status is not IngestStatus.UNCHANGED,
+    )
 
 
 def _lines(call: Call) -> LineHandler[GraphDraft]:

@@ -14,7 +14,7 @@ from ragcorp.domain.embeddings import CacheName, CacheOutcome
 from ragcorp.domain.files.values import GrepResult
 from ragcorp.domain.search.requests import SearchResponse
 from ragcorp.domain.search.rollout import Arm, ShadowOutcome
-from ragcorp.domain.structure.hydration import Channel
+from ragcorp.domain.structure.hydration import Channel, Hydration
 
 POOL_GAUGES = ("pool_min", "pool_max", "pool_size", "pool_available", "requests_waiting")
 
@@ -213,14 +213,17 @@ class HttpMetrics:
             if report.reason is not None:
                 self._degraded.labels(report.source, reason_label(report.reason)).inc()
         if response.hydration is not None:
-            for entity in response.hydration.entities:
-                self._hydrated.labels(entity.planned.reasons[0].partition(":")[0]).inc()
-            self._dropped.inc(len(response.hydration.dropped))
+            self.count_hydration(response.hydration)
         for step in response.steps:
             for moment, candidates in (("before", step.before), ("after", step.after), ("removed", step.removed)):
                 self._step_candidates.labels(step.step, moment).inc(candidates)
             if step.skipped is not None:
                 self._step_skips.labels(step.step, reason_label(step.skipped)).inc()
+
+    def count_hydration(self, hydration: Hydration) -> None:
+        for entity in hydration.entities:
+            self._hydrated.labels(entity.planned.reasons[0].partition(":")[0]).inc()
+        self._dropped.inc(len(hydration.dropped))
 
     def vectors_served(self, cache: CacheName, outcome: CacheOutcome, *, count: int = 1) -> None:
         self._cached.labels(cache.value, outcome.value).inc(count)

@@ -12,13 +12,13 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.routing import Match, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ragcorp.interface.http.layers.access import PAGE_FILES, PAGE_PATH
 from ragcorp.interface.http.layers.security_headers import PAGE_POLICY
 from ragcorp.interface.http.protocol.problems import Problem
-from ragcorp.interface.http.protocol.seen_route import SeenRoute
 
 BUILT = Path(__file__).parents[1] / "page"
 
@@ -39,7 +39,15 @@ MISSING = Problem(
 )
 
 
-def page_routes(folder: Path) -> list[SeenRoute]:
+class UnlistedRoute(Route):
+    """A route outside the OpenAPI description that metrics count like the framework's: it is in the scope."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, child = super().matches(scope)
+        return match, {**child, "route": self} if match is Match.FULL else child
+
+
+def page_routes(folder: Path) -> list[UnlistedRoute]:
     """Return the routes of ``index.html`` of ``folder`` at ``/`` and of its assets below ``/assets/``."""
     index_file = anyio.Path(folder / "index.html")
     files = _BuiltFiles(directory=folder / "assets", check_dir=False)
@@ -59,7 +67,7 @@ def page_routes(folder: Path) -> list[SeenRoute]:
 
     middleware = [Middleware(GZipMiddleware), Middleware(whole_files)]
     return [
-        SeenRoute(path, endpoint, methods=["GET"], include_in_schema=False, middleware=middleware)
+        UnlistedRoute(path, endpoint, methods=["GET"], include_in_schema=False, middleware=middleware)
         for path, endpoint in ((PAGE_PATH, index), (f"{PAGE_FILES}{{name}}", file))
     ]
 
