@@ -16,7 +16,6 @@ PARSERS: Mapping[str, Callable[[Any], object]] = {
     "weights": lambda weights: weights or {},
     "expand_neighbors": int,
 }
-"""Options whose written value differs from the field of ``SearchRequest``."""
 
 
 def grep_request(

@@ -9,7 +9,6 @@ from pydantic_core import from_json
 STOPPING = "The service is stopping."
 
 MAX_ID = 200
-"""Characters of an id that an error repeats."""
 
 NO_JSON = "The message is not valid JSON."
 NO_MESSAGE = "The message is no single JSON-RPC message."

@@ -205,6 +205,13 @@ def grep_status(result: GrepResult, *, tool: str = "grep_search") -> GrepStatus:
     }
 
 
+def place_in(path: str, line_start: int, line_end: int, *, page: int | None, page_end: int | None = None) -> str:
+    """Return ``path page 3``, ``path pages 3-4`` or ``path:12-15``."""
+    if page is not None:
+        return f"{path} page {page}" if page_end in (None, page) else f"{path} pages {page}-{page_end}"
+    return f"{path}:{line_start}" if line_start == line_end else f"{path}:{line_start}-{line_end}"
+
+
 def file_length(lines: int) -> str:
     return f"The file has {counted(lines, 'line')}."
 

@@ -28,7 +28,6 @@ from ragcorp.interface.tui.status_line import StatusLine, counts_of, missing
 from ragcorp.interface.tui.viewer_screen import Opened, ViewerScreen
 
 PASSAGES = 10
-"""The limit of `ragcorp ask`."""
 
 ABSTAINED = "No answer: the documents do not say."
 

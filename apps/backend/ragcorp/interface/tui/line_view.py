@@ -57,12 +57,7 @@ class LineView(ScrollView, can_focus=True):
     }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "line--gutter",
-        "line--pointed",
-        "line--pointer",
-        "line--span",
-        "line--mark",
-        "line--note",
+        f"line--{part}" for part in ("gutter", "pointed", "pointer", "span", "mark", "note")
     }
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "pointed(1)", "Next match"),

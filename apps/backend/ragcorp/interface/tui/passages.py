@@ -8,6 +8,7 @@ from ragcorp.domain.answers import Citation
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.retrieval import Contribution
 from ragcorp.domain.search.requests import SearchHit
+from ragcorp.interface.shapes.result_text import place_in
 from ragcorp.interface.tui.line_view import Line
 from ragcorp.interface.tui.printable_text import on_one_line, printable, shortened
 from ragcorp.interface.tui.query_marks import QueryMarks
@@ -18,20 +19,13 @@ def place_of(chunk: Chunk) -> str:
     path = chunk.source_path
     if path is None:
         return on_one_line(chunk.speaker or chunk.shown_title or chunk.collection)
-    return _place(path, chunk.line_start, chunk.line_end, chunk.page_start)
+    return place_in(on_one_line(path), chunk.line_start, chunk.line_end, page=chunk.page_start)
 
 
 def cited_place(citation: Citation) -> str:
     if citation.path is None:
         return on_one_line(citation.title or citation.external_id)
-    return _place(citation.path, citation.line_start, citation.line_end, citation.page)
-
-
-def _place(path: str, line_start: int, line_end: int, page: int | None) -> str:
-    name = on_one_line(path)
-    if page is not None:
-        return f"{name} page {page}"
-    return f"{name}:{line_start}" if line_start == line_end else f"{name}:{line_start}-{line_end}"
+    return place_in(on_one_line(citation.path), citation.line_start, citation.line_end, page=citation.page)
 
 
 def title_of(chunk: Chunk) -> str:

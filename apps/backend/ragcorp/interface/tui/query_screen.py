@@ -73,7 +73,6 @@ class QueryScreen(Screen[None]):
     PLACEHOLDER: ClassVar[str]
     HINTS: ClassVar[tuple[str, ...]]
     AGAIN: ClassVar[str]
-    """How to repeat a run that failed."""
 
     def __init__(self, services: TuiServices, choice: Choice) -> None:
         super().__init__()

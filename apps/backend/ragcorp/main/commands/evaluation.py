@@ -50,7 +50,6 @@ REMOVING = DatabaseOptions(pool_size=2, statement_timeout_ms=600_000)
 """One statement removes a workspace of any size."""
 
 TREE = "files"
-"""The root's name."""
 
 NAMES = "eval-[0-9a-f]{32}"
 ABANDONED_AFTER_DAYS = 1.0

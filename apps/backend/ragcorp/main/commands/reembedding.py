@@ -29,7 +29,6 @@ STATEMENT_TIMEOUT_MS = 3_600_000
 """Counting or scanning the texts of a large database takes longer than a query may."""
 
 OPTIONS = {"EMBEDDING_PROVIDER": "--provider", "EMBEDDING_MODEL": "--model", "EMBEDDING_DIM": "--dimensions"}
-"""Options of the command that replace settings."""
 
 
 @asynccontextmanager

@@ -19,10 +19,8 @@ from ragcorp.main.wiring.container import Container
 PROFILES = (AUTO, *standard_profiles())
 
 MOST_PASSAGES = 30
-"""Maximum number of passages of a search."""
 
 MOST_DEFERRED = 200
-"""Last log lines that are written at the end."""
 
 
 async def run_tui(target: Target, profile: str | None) -> None:

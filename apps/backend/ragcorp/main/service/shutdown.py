@@ -17,7 +17,6 @@ CANCELLING_SHARE = 0.65
 """Share of the grace after which running work is cancelled; the rest is for closing models and the database."""
 
 LOG_SECONDS = 0.2
-"""How long the last log line may take."""
 
 
 class Shutdown:

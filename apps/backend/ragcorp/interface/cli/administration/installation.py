@@ -47,7 +47,7 @@ async def migrate(
     done = await call.services.migrate(call.target, row_level_security)
     call.output.line(
         {
-            "before": done.before.current,
+            "before": done.before,
             "after": done.after.current,
             "head": done.after.head,
             "up_to_date": done.after.current == done.after.head,
@@ -55,7 +55,7 @@ async def migrate(
             "left_to_a_superuser": list(done.left),
             "stop_older_processes": done.stop_older_processes,
         },
-        f"revision before: {done.before.current or 'none'}, after: {done.after.current}",
+        f"revision before: {done.before or 'none'}, after: {done.after.current}",
     )
     _note_open_work(call, done)
     return 0

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from ragcorp.application.keys.create import KeyRequest
 from ragcorp.application.keys.list import ListedKey
@@ -15,9 +14,19 @@ from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.cli.console.arguments import comma_separated
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
 from ragcorp.interface.cli.console.options import argument, option
-from ragcorp.interface.cli.console.output import days, minutes, plain
+from ragcorp.interface.cli.console.output import Cells, days, minutes, print_table
 
-COLUMNS = ("id", "state", "name", "workspace", "subject", "clearance", "scopes", "expires", "last use")
+KEY_CELLS: Cells[ListedKey] = {
+    "id": lambda entry: entry.key.id,
+    "state": lambda entry: entry.state,
+    "name": lambda entry: entry.key.name,
+    "workspace": lambda entry: entry.key.principal.workspace,
+    "subject": lambda entry: entry.key.principal.subject,
+    "clearance": lambda entry: entry.key.principal.clearance.label,
+    "scopes": lambda entry: scopes_of(entry.key),
+    "expires": lambda entry: days(entry.key.expires_at),
+    "last use": lambda entry: minutes(entry.key.last_used_at),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,25 +114,11 @@ def key_document(key: ApiKey) -> dict[str, object]:
 
 
 def _print_keys(console: Console, keys: Sequence[ListedKey]) -> None:
-    if not keys:
-        console.print(plain("There are no keys. `ragcorp keys create` makes one."))
-        return
-    table = Table(*COLUMNS, box=None)
-    for entry in keys:
-        key = entry.key
-        cells = (
-            key.id,
-            str(entry.state),
-            key.name,
-            key.principal.workspace,
-            key.principal.subject,
-            key.principal.clearance.label,
-            scopes_of(key),
-            days(key.expires_at),
-            minutes(key.last_used_at),
-        )
-        table.add_row(*map(plain, cells))
-    console.print(table)
+    if keys:
+        rows = ([cell(entry) for cell in KEY_CELLS.values()] for entry in keys)
+        print_table(console, tuple(KEY_CELLS), rows, box=None)
+    else:
+        console.print("There are no keys. `ragcorp keys create` makes one.")
 
 
 def scopes_of(key: ApiKey) -> str:

@@ -11,6 +11,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TypeVar
 
+from rich.box import HEAVY_HEAD, Box
 from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
@@ -34,7 +35,6 @@ EXIT_INTERRUPTED = 130
 FILE_ERROR = "[ERROR: "
 
 FILE_WIDTH = 200
-"""Columns of a table in a file or a pipe."""
 
 SHORT_CHARACTERS = 80
 """Characters of a text in a table's cell."""
@@ -47,7 +47,6 @@ del _CONTROLS[0x0A], _CONTROLS[0x09]
 Thing = TypeVar("Thing")
 
 Cells = Mapping[str, Callable[[Thing], object]]
-"""The cells of a row, by the heading of their column."""
 
 _UNESCAPED = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Controls that JSON does not escape and a terminal obeys."""
@@ -140,9 +139,15 @@ class Output:
         self.notes.print(line)
 
 
-def print_table(console: Console, columns: Sequence[str | Column] | None, rows: Iterable[Iterable[object]]) -> None:
+def print_table(
+    console: Console,
+    columns: Sequence[str | Column] | None,
+    rows: Iterable[Iterable[object]],
+    *,
+    box: Box | None = HEAVY_HEAD,
+) -> None:
     """Print a table; None is an empty cell. Without ``columns`` there is neither a header nor a box."""
-    table = Table(show_header=False, box=None) if columns is None else Table(*columns)
+    table = Table(show_header=False, box=None) if columns is None else Table(*columns, box=box)
     for row in rows:
         table.add_row(*("" if cell is None else cell if isinstance(cell, Text) else plain(str(cell)) for cell in row))
     console.print(table)

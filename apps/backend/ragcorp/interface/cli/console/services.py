@@ -128,7 +128,6 @@ class Evaluation:
 
 
 Plot = Callable[[Path, str, Mapping[str, RunReport]], None]
-"""Draws the reports of runs, by name, under a title, into a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +169,7 @@ class RowLevelSecurity(StrEnum):
 class Migration:
     """The result of a migration; ``left`` are statements that a superuser must still run for fast searches."""
 
-    before: SchemaState
+    before: str | None
     after: SchemaState
     row_level_security: RowLevelSecurity
     left: Sequence[str]

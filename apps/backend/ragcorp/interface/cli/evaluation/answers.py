@@ -20,7 +20,6 @@ from ragcorp.interface.cli.evaluation.options import EvaluateOptions
 DOCUMENTS = "documents"
 PROFILE = "linear"
 PASSAGES = 10
-"""The default of `ragcorp ask` and POST /ask."""
 DIGITS = 6
 SHARES = ("right", "hedged", "wrong_value", "cited", "evidence", "abstained_rightly", "abstained_wrongly")
 

@@ -29,6 +29,7 @@ from ragcorp.interface.cli.console.output import plain
 from ragcorp.interface.cli.console.services import Session
 from ragcorp.interface.cli.search.hydration_output import print_hydration
 from ragcorp.interface.shapes.answers import answer_document
+from ragcorp.interface.shapes.result_text import place_in
 from ragcorp.interface.shapes.search import search_results
 
 SNIPPET_CHARACTERS = 300
@@ -208,26 +209,17 @@ def print_degraded(console: Console, reports: Sequence[SourceReport]) -> None:
         console.print(plain(f"  degraded: {report.source} ({report.reason})", style="yellow"))
 
 
-def place(path: str, *, line_start: int, line_end: int, page: int | None, page_end: int | None = None) -> str:
-    """Return ``path page 3``, ``path pages 3-4`` or ``path:12-15``."""
-    if page is not None:
-        return f"{path} page {page}" if page_end in (None, page) else f"{path} pages {page}-{page_end}"
-    return f"{path}:{line_start}" if line_start == line_end else f"{path}:{line_start}-{line_end}"
-
-
 def _citation_place(citation: Citation) -> str:
     if citation.path is None:
         return citation.title or citation.collection
-    return place(citation.path, line_start=citation.line_start, line_end=citation.line_end, page=citation.page)
+    return place_in(citation.path, citation.line_start, citation.line_end, page=citation.page)
 
 
 def _chunk_place(chunk: Chunk) -> str:
     path = chunk.source_path
     if path is None:
         return chunk.speaker or chunk.external_id
-    return place(
-        path, line_start=chunk.line_start, line_end=chunk.line_end, page=chunk.page_start, page_end=chunk.page_end
-    )
+    return place_in(path, chunk.line_start, chunk.line_end, page=chunk.page_start, page_end=chunk.page_end)
 
 
 def _print_results(console: Console, response: SearchResponse) -> None:

@@ -57,7 +57,6 @@ ArtifactName = Annotated[
     str | None, Field(description=DEFAULT_NAME_NOTE, json_schema_extra={"minLength": 1, "maxLength": MAX_EXTERNAL_ID})
 ]
 BulkCollection = Literal["artifacts", "memory", "history"]
-"""The collections that take many items in one request."""
 
 
 def _moment(value: object) -> datetime | None:

@@ -62,7 +62,8 @@ def document_lines(call: Call) -> LineHandler[IngestRequest]:
             services.wake_embedding()
         return outcomes
 
-    return LineHandler(read=read, name_of=attrgetter("external_id"), store=store, batch_lines=BATCH_DOCUMENTS)
+    name_of = attrgetter("external_id")
+    return LineHandler(read=read, name_of=name_of, identity_of=name_of, store=store, batch_lines=BATCH_DOCUMENTS)
 
 
 SHOWN_INLINE = frozenset({"application/pdf", "text/plain", "text/markdown"})

@@ -35,10 +35,8 @@ OPERATIONS: Mapping[Scope, str] = {
     Scope.TOOLS: "grep read_file",
     Scope.ADMIN: "metrics",
 }
-"""Operation ids by scope."""
 
 SCOPES: Mapping[str, Scope] = {name: scope for scope, names in OPERATIONS.items() for name in names.split()}
-"""By operation id."""
 
 
 def is_of_page(path: str) -> bool:

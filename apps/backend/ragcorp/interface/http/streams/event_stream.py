@@ -21,7 +21,6 @@ logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 Event = tuple[str, Mapping[str, object]]
-"""Name and data."""
 
 EVENT_NAMES = ("status", "search_results", "message", "citation", "final_answer", "error", "ping")
 EVENT_STREAM: dict[str, Any] = {

@@ -48,7 +48,6 @@ OUTCOMES = content(
     },
     "What became of each.",
 )
-"""Describes the response of a bulk request."""
 
 Entry = TypeVar("Entry")
 
@@ -65,19 +64,15 @@ def line_body(description: str, *models: type) -> dict[str, Any]:
 class LineHandler(Generic[Entry]):
     """``read`` parses a line or raises a RagcorpError or RequestRefusedError; ``store`` saves a batch.
 
-    ``name_of`` returns an entry's external_id, ``identity_of`` the key that it is stored under, if that is more. A
-    batch ends before a repeated identity, so that outcomes do not depend on batch boundaries.
+    ``name_of`` returns an entry's external_id, ``identity_of`` the key that it is stored under (None: unknown). A batch
+    ends before a repeated identity, so that outcomes do not depend on batch boundaries.
     """
 
     read: Callable[[bytes], Entry]
     name_of: Callable[[Entry], str | None]
     store: Callable[[Sequence[Entry]], Awaitable[Sequence[LineOutcome]]]
     batch_lines: int
-    identity_of: Callable[[Entry], Hashable] | None = None
-
-    def identity(self, entry: Entry) -> Hashable:
-        """Return the key that the entry is stored under; None if unknown."""
-        return self.name_of(entry) if self.identity_of is None else self.identity_of(entry)
+    identity_of: Callable[[Entry], Hashable]
 
 
 @dataclass(slots=True)
@@ -206,7 +201,7 @@ class _LineWork(Generic[Entry]):
         except (RagcorpError, RequestRefusedError) as error:
             await self._put([_failed(number, None, problem_of(error))])
             return
-        identity = self._handler.identity(entry)
+        identity = self._handler.identity_of(entry)
         if identity in self._batch.identities:
             await self._store()
         self._batch.add(entry, identity, line=number, size=0 if line is None else len(line))
