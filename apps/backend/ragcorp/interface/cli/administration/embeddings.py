@@ -2,8 +2,8 @@
 
 from typing import Annotated
 
-import typer
 from rich.table import Column
+from typer import Option
 
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
 from ragcorp.interface.cli.console.options import option
@@ -48,11 +48,9 @@ async def status(call: Call) -> None:
 
 async def prune(
     call: Call,
-    unused_days: Annotated[
-        float, typer.Option("--unused-days", help="Only what was not used for so many days; 0 for all.")
-    ],
+    unused_days: Annotated[float, Option("--unused-days", help="Only what was not used for so many days; 0 for all.")],
     model: Annotated[str | None, option("--model", help="Only the vectors of this model, of any width.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing; say how many there are.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Remove nothing; say how many there are.")] = False,
 ) -> None:
     """Remove cached vectors that were not used for long. A passage that is stored again then costs a call again."""
     async with call.open() as session:

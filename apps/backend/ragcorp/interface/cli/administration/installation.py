@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.table import Column
+from typer import Option
 
 from ragcorp.domain.diagnosis import Check, CheckStatus
 from ragcorp.interface.cli.console.calls import Call
@@ -24,7 +24,7 @@ STATUS_STYLES = {
 
 async def migrate(
     call: Call,
-    check: Annotated[bool, typer.Option("--check", help="Change nothing; exit code 1 if a migration is due.")] = False,
+    check: Annotated[bool, Option("--check", help="Change nothing; exit code 1 if a migration is due.")] = False,
     row_level_security: Annotated[
         RowLevelSecurity | None,
         option(

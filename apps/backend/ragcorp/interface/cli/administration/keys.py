@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
 from rich.console import Console
+from typer import Option
 
 from ragcorp.application.keys.create import KeyRequest
 from ragcorp.application.keys.list import ListedKey
@@ -31,7 +31,7 @@ KEY_CELLS: Cells[ListedKey] = {
 
 @dataclass(frozen=True, kw_only=True)
 class KeyOptions:
-    scopes: Annotated[str, typer.Option("--scopes", help="search, ask, ingest, tools, admin, with commas between.")] = (
+    scopes: Annotated[str, Option("--scopes", help="search, ask, ingest, tools, admin, with commas between.")] = (
         "search,ask"
     )
     workspace: Annotated[
@@ -40,7 +40,7 @@ class KeyOptions:
     subject: Annotated[str | None, option("--subject", help="Whom it stands for; else the key's id.")] = None
     groups: Annotated[str, option("--groups", help="The subject's groups, with commas between.")] = ""
     clearance: Annotated[
-        str, typer.Option("--clearance", help="What it may read at most: public, normal, confidential, restricted.")
+        str, Option("--clearance", help="What it may read at most: public, normal, confidential, restricted.")
     ] = Sensitivity.NORMAL.label
     name: Annotated[str, option("--name", help="What it is for, in the list.")] = ""
     expires_in_days: Annotated[float | None, option("--expires-in-days", help="When it ends; else never.")] = None

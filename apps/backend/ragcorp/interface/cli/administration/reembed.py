@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.table import Column
+from typer import Option
 
 from ragcorp.application.embedding.reembed import ReembedOutcome, ReembedStatus
 from ragcorp.application.upkeep.task_progress import Report
@@ -38,12 +38,12 @@ class ReembedOptions:
     provider: Annotated[
         str | None, option("--provider", help="local or openai; without it, whichever has the model.")
     ] = None
-    no_switch: Annotated[bool, typer.Option("--no-switch", help="Make everything ready, and go on as before.")] = False
+    no_switch: Annotated[bool, Option("--no-switch", help="Make everything ready, and go on as before.")] = False
     switch_back: Annotated[
-        bool, typer.Option("--switch-back", help="Make the model before this one the active one again.")
+        bool, Option("--switch-back", help="Make the model before this one the active one again.")
     ] = False
     drop: Annotated[str | None, option("--drop", help="Remove the vectors of a model that is not active.")] = None
-    status: Annotated[bool, typer.Option("--status", help="Show the models that there are vectors of.")] = False
+    status: Annotated[bool, Option("--status", help="Show the models that there are vectors of.")] = False
 
     def require_one_task(self) -> None:
         """Raise InvalidInputError unless the options name one task, and only options of that task."""

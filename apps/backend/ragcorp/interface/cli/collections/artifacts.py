@@ -4,8 +4,8 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-import typer
 from rich.console import Console
+from typer import Option
 
 from ragcorp.application.documents.edit_chunk import ChunkEdit
 from ragcorp.application.validation.item_changes import AttributeChange
@@ -133,7 +133,7 @@ async def add_chunk(
     artifact: Artifact,
     text: options.Text,
     after: Annotated[
-        int | None, typer.Option("--after", min=0, help="Behind the passage of this index [at the end].")
+        int | None, Option("--after", min=0, help="Behind the passage of this index [at the end].")
     ] = None,
     no_embed: options.NoEmbed = False,
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer import Option
 
 from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.interface.cli.console.output import Output
@@ -21,16 +22,14 @@ CommandFunction = Callable[..., Coroutine[Any, Any, int | None]]
 
 DataDir = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--data-dir",
         help="Folder of the embedded PostgreSQL [RAGCORP_DATA_DIR]. Given here, it wins over DATABASE_URL.",
         show_default=False,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Write one JSON document to stdout, and nothing else.")]
-Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Log more, and show where an unexpected error came from.")
-]
+Json = Annotated[bool, Option("--json", help="Write one JSON document to stdout, and nothing else.")]
+Verbose = Annotated[bool, Option("--verbose", "-v", help="Log more, and show where an unexpected error came from.")]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from ragcorp.domain.documents import Document
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
@@ -33,7 +33,7 @@ DOCUMENT_CELLS: Cells[Document] = {
 async def list_documents(
     call: Call,
     page: PageOptions,
-    deleted: Annotated[bool, typer.Option("--deleted", help="Those that were deleted and can be restored.")] = False,
+    deleted: Annotated[bool, Option("--deleted", help="Those that were deleted and can be restored.")] = False,
 ) -> None:
     """List documents in the order of their external_id."""
     selection = DocumentSelection(prefix=page.prefix, filters=page.conditions, deleted=deleted)
@@ -113,7 +113,7 @@ async def restore(call: Call, external_id: ExternalId) -> None:
 async def purge(
     call: Call,
     older_than_days: Annotated[
-        float, typer.Option("--older-than-days", help="Only what was deleted at least so long ago; 0 for all.")
+        float, Option("--older-than-days", help="Only what was deleted at least so long ago; 0 for all.")
     ],
     yes: Yes = False,
 ) -> None:

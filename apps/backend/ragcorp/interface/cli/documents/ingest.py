@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.console import Console
+from typer import Option
 
 from ragcorp.application.embedding.embed_pending import EmbeddingWorker
 from ragcorp.application.folders.ingest import FolderReport
@@ -61,21 +61,19 @@ class IngestTotals:
 
 @dataclass(frozen=True, kw_only=True)
 class IngestOptions:
-    prefix: Annotated[str, typer.Option("--prefix", help="Goes before each external_id.")] = ""
+    prefix: Annotated[str, Option("--prefix", help="Goes before each external_id.")] = ""
     language: Language = None
     artifact_type: Annotated[
-        str | None, typer.Option("--artifact-type", help="What the documents are; not given: code or document.")
+        str | None, Option("--artifact-type", help="What the documents are; not given: code or document.")
     ] = None
-    sensitivity: Annotated[str, typer.Option("--sensitivity", help="public, normal, confidential or restricted.")] = (
-        "normal"
-    )
+    sensitivity: Annotated[str, Option("--sensitivity", help="public, normal, confidential or restricted.")] = "normal"
     metadata: Metadata = None
     no_gitignore: Annotated[
-        bool, typer.Option("--no-gitignore", help="Take also what the .gitignore files of a folder exclude.")
+        bool, Option("--no-gitignore", help="Take also what the .gitignore files of a folder exclude.")
     ] = False
     allow_deletions: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--allow-deletions",
             help="With --watch: delete also where most or all of the files are gone, the last one too.",
         ),
@@ -104,7 +102,7 @@ async def ingest(
     no_embed: NoEmbed = False,
     watch: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--watch", help="Keep the documents in step with one folder or file until Ctrl-C. --json: a line a change."
         ),
     ] = False,
@@ -174,9 +172,7 @@ async def _watch(call: Call, session: Session, path: Path, options: FolderOption
 
 async def embed(
     call: Call,
-    pending: Annotated[
-        bool, typer.Option("--pending", help="All passages without a vector (the only choice yet).")
-    ] = True,
+    pending: Annotated[bool, Option("--pending", help="All passages without a vector (the only choice yet).")] = True,
 ) -> int:
     """Make the vectors that passages still wait for, those that failed before included."""
     del pending

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import argument
@@ -23,7 +23,7 @@ async def evaluate(
     options: EvaluateOptions,
     ask: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--ask",
             help="Measure answers instead: DIR holds documents/ and questions.jsonl. Takes --profile [linear], "
             "--every, --language and --cache-dir.",

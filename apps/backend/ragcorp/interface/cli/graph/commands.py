@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from ragcorp.application.graph.load import GraphLoad
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
@@ -47,14 +47,6 @@ def _moment(option: str, text: str) -> datetime:
         ) from None
 
 
-def _start(text: str) -> datetime:
-    return _moment("--from", text)
-
-
-def _end(text: str) -> datetime:
-    return _moment("--to", text)
-
-
 GraphId = Annotated[str, argument(metavar="EXTERNAL_ID")]
 ExternalId = Annotated[
     str | None, option("--external-id", help="Its own name; left out, one follows from the content.")
@@ -65,14 +57,16 @@ ExternalId = Annotated[
 class FactOptions(options.DescriptionOptions):
     """Attributes of a fact."""
 
-    kind: Annotated[str, typer.Option("--kind", help="Its type, such as relationship.")] = FACT
-    weight: Annotated[float, typer.Option("--weight", help="How much it counts: 0 to 1.")] = 1.0
+    kind: Annotated[str, Option("--kind", help="Its type, such as relationship.")] = FACT
+    weight: Annotated[float, Option("--weight", help="How much it counts: 0 to 1.")] = 1.0
     valid_from: Annotated[
-        datetime | None, option("--from", parser=_start, metavar="TIME", help="True since: ISO 8601.")
+        datetime | None,
+        option("--from", parser=lambda text: _moment("--from", text), metavar="TIME", help="True since: ISO 8601."),
     ] = None
-    valid_to: Annotated[datetime | None, option("--to", parser=_end, metavar="TIME", help="True until: ISO 8601.")] = (
-        None
-    )
+    valid_to: Annotated[
+        datetime | None,
+        option("--to", parser=lambda text: _moment("--to", text), metavar="TIME", help="True until: ISO 8601."),
+    ] = None
     document: Annotated[str | None, option("--document", help="external_id of the document that says so.")] = None
 
 
@@ -133,7 +127,7 @@ async def add_entity(
     call: Call,
     name: Annotated[str, argument(metavar="NAME")],
     described: options.DescriptionOptions,
-    kind: Annotated[str, typer.Option("--kind", help="What it is: person, place, organization, ...")] = ENTITY,
+    kind: Annotated[str, Option("--kind", help="What it is: person, place, organization, ...")] = ENTITY,
     alias: Annotated[
         list[str] | None, option("--alias", metavar="NAME", help="Another name; may be given again.")
     ] = None,

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 from uuid import uuid4
 
-import typer
 from rich.console import Console
 from rich.text import Text
+from typer import Option
 
 from ragcorp.domain.answers import Answer, AnswerDelta, Citation, final_answer
 from ragcorp.domain.documents import Chunk
@@ -41,12 +41,12 @@ Query = Annotated[str, argument(help="Words, a question, a code or a quotation."
 class QueryOptions:
     """The options of every query."""
 
-    mode: Annotated[
-        SearchMode, typer.Option("--mode", help="auto: hybrid if ENABLE_HYBRID_SEARCH is on, else dense.")
-    ] = SearchMode.AUTO
+    mode: Annotated[SearchMode, Option("--mode", help="auto: hybrid if ENABLE_HYBRID_SEARCH is on, else dense.")] = (
+        SearchMode.AUTO
+    )
     method: Annotated[FusionMethod | None, option("--method", help="Fusion: rrf or linear [FUSION_METHOD].")] = None
     syntax: Annotated[
-        QuerySyntax, typer.Option("--syntax", help="plain: all is text; websearch: quotes, or and - are operators.")
+        QuerySyntax, Option("--syntax", help="plain: all is text; websearch: quotes, or and - are operators.")
     ] = QuerySyntax.PLAIN
     filters: Filter = None
     profile: Profile = None
@@ -95,22 +95,21 @@ class SearchOptions(QueryOptions):
             help="Cosine distance from which a vector hit is dropped [VECTOR_SCORE_THRESHOLD, for profile files].",
         ),
     ] = None
-    include_memory: Annotated[bool, typer.Option("--include-memory", help="Ask the memories too.")] = False
+    include_memory: Annotated[bool, Option("--include-memory", help="Ask the memories too.")] = False
     expand_neighbors: Annotated[
-        int, typer.Option("--expand-neighbors", metavar="N", help="Show N chunks before and behind each passage.")
+        int, Option("--expand-neighbors", metavar="N", help="Show N chunks before and behind each passage.")
     ] = 0
-    no_rerank: Annotated[bool, typer.Option("--no-rerank", help="Leave a configured reranker out.")] = False
-    require_all: Annotated[
-        bool, typer.Option("--require-all", help="Take no answer where a source did not do its part.")
-    ] = False
-    facets: Annotated[bool, typer.Option("--facets", help="Count what was found.")] = False
-    explain: Annotated[bool, typer.Option("--explain", help="Say how the ranking came about.")] = False
-    rrf_k: Annotated[int | None, typer.Option("--rrf-k", help="Rank constant k of RRF [RRF_K].")] = None
+    no_rerank: Annotated[bool, Option("--no-rerank", help="Leave a configured reranker out.")] = False
+    require_all: Annotated[bool, Option("--require-all", help="Take no answer where a source did not do its part.")] = (
+        False
+    )
+    facets: Annotated[bool, Option("--facets", help="Count what was found.")] = False
+    explain: Annotated[bool, Option("--explain", help="Say how the ranking came about.")] = False
+    rrf_k: Annotated[int | None, Option("--rrf-k", help="Rank constant k of RRF [RRF_K].")] = None
     weights: Annotated[
-        str | None,
-        typer.Option("--weights", metavar="LIST=NUMBER,...", help="Weights of fusion, as dense=1,full_text=2."),
+        str | None, Option("--weights", metavar="LIST=NUMBER,...", help="Weights of fusion, as dense=1,full_text=2.")
     ] = None
-    window: Annotated[int | None, typer.Option("--window", help="Hits that each source gives to fusion.")] = None
+    window: Annotated[int | None, Option("--window", help="Hits that each source gives to fusion.")] = None
     cursor: Cursor = None
 
     def request(self, query: str, *, limit: int) -> SearchRequest:
@@ -136,7 +135,7 @@ async def search(
     call: Call,
     query: Query,
     options: SearchOptions,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Results of one page.")] = 10,
+    limit: Annotated[int, Option("--limit", "-n", help="Results of one page.")] = 10,
 ) -> None:
     """Find the passages that fit best."""
     request = options.request(query, limit=limit)
@@ -150,7 +149,7 @@ async def ask(
     call: Call,
     query: Query,
     options: QueryOptions,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Passages that the answer may rest on.")] = 10,
+    limit: Annotated[int, Option("--limit", "-n", help="Passages that the answer may rest on.")] = 10,
     conversation: Annotated[
         str | None,
         option(
@@ -158,7 +157,7 @@ async def ask(
         ),
     ] = None,
     stream: Annotated[
-        bool, typer.Option("--stream", help="Print the answer as it is written; no effect with --json.")
+        bool, Option("--stream", help="Print the answer as it is written; no effect with --json.")
     ] = False,
 ) -> None:
     """Answer a question from the documents, with citations, or say that they do not tell."""

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.text import Text
+from typer import Option
 
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.files import values as files
@@ -28,7 +28,7 @@ Roots = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class GrepOptions:
-    regex: Annotated[bool, typer.Option("--regex", help="QUERY is a regular expression.")] = False
+    regex: Annotated[bool, Option("--regex", help="QUERY is a regular expression.")] = False
     globs: Annotated[
         list[str] | None,
         option(
@@ -37,11 +37,11 @@ class GrepOptions:
             help="Files to search, as in .gitignore; with ! those to leave out. May be given again.",
         ),
     ] = None
-    case: Annotated[
-        files.GrepCase, typer.Option("--case", help="smart: insensitive where a term has no capital letter.")
-    ] = files.GrepCase.SMART
-    max_passages: Annotated[int, typer.Option("--max", metavar="N", help="Passages to show.")] = files.DEFAULT_PASSAGES
-    no_gitignore: Annotated[bool, typer.Option("--no-gitignore", help="Search what .gitignore leaves out.")] = False
+    case: Annotated[files.GrepCase, Option("--case", help="smart: insensitive where a term has no capital letter.")] = (
+        files.GrepCase.SMART
+    )
+    max_passages: Annotated[int, Option("--max", metavar="N", help="Passages to show.")] = files.DEFAULT_PASSAGES
+    no_gitignore: Annotated[bool, Option("--no-gitignore", help="Search what .gitignore leaves out.")] = False
 
 
 async def grep(

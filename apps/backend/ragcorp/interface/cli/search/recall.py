@@ -3,8 +3,8 @@
 from typing import Annotated
 from uuid import uuid4
 
-import typer
 from rich.console import Console
+from typer import Argument
 
 from ragcorp.application.memory.load_context import DEFAULT_QUERY
 from ragcorp.domain.memory import MemoryContext
@@ -19,7 +19,7 @@ from ragcorp.interface.shapes.memory import context_document
 
 async def context(
     call: Call,
-    query: Annotated[str, typer.Argument(help="What the conversation is about.")] = DEFAULT_QUERY,
+    query: Annotated[str, Argument(help="What the conversation is about.")] = DEFAULT_QUERY,
     limit: Annotated[int | None, option("--limit", "-n", help="Items at most [DEFAULT_RESULT_LIMIT].")] = None,
     session: Annotated[str | None, option("--session", help="Recall of one session only.")] = None,
 ) -> None:
