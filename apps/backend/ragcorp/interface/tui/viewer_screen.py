@@ -63,7 +63,7 @@ class ViewerScreen(Screen[None]):
     def on_mount(self) -> None:
         self.query_one(LineView).focus()
         if self._opened.path is None:
-            self._show_passage("The passage alone: it is in no text file.")
+            self._show_passage("The passage alone: it stands in no text file.")
         else:
             self.query_one(StatusLine).show("Reading …")
             self.run_worker(self._read(self._opened.path), exclusive=True)
