@@ -97,6 +97,7 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
     )
     build = {"version": ragcorp.__version__, "python": platform.python_version(), "schema": head}
     return HttpServices(
+        version=ragcorp.__version__,
         use_cases=container.use_cases,
         status=make_status(container, readiness=readiness),
         readiness=readiness,

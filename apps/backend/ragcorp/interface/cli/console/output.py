@@ -189,13 +189,7 @@ def sentences(error: Mapping[str, object]) -> str:
 
 
 def error_document(error: RagcorpError) -> dict[str, object]:
-    return {
-        "code": error.code,
-        "message": error.message,
-        "field": error.field,
-        "limit": error.limit,
-        "remedy": error.remedy,
-    }
+    return {name: getattr(error, name) for name in ("code", "message", "field", "limit", "remedy")}
 
 
 def exit_code(error: RagcorpError) -> int:

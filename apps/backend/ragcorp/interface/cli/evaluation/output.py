@@ -75,7 +75,7 @@ def _intervals(summary: Summary) -> dict[str, list[float]]:
     return {name: _interval(estimate) for name, estimate in summary.metrics.items()}
 
 
-def _interval(estimate: Estimate | Difference) -> list[float]:
+def _interval(estimate: Estimate) -> list[float]:
     return [round(estimate.low, DIGITS), round(estimate.high, DIGITS)]
 
 

@@ -22,12 +22,13 @@ from ragcorp.domain.search.requests import (
     SearchRequest,
     SearchResponse,
 )
-from ragcorp.interface.cli.console.arguments import parse_filter_pairs, parse_weights
+from ragcorp.interface.cli.console.arguments import filter_pairs, parse_weights
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import Cursor, Filter, Profile, argument, option
 from ragcorp.interface.cli.console.output import plain
 from ragcorp.interface.cli.console.services import Session
 from ragcorp.interface.cli.search.hydration_output import print_hydration
+from ragcorp.interface.request_values import parse_filters
 from ragcorp.interface.shapes.answers import answer_document
 from ragcorp.interface.shapes.result_text import place_in
 from ragcorp.interface.shapes.search import search_results
@@ -68,7 +69,7 @@ class QueryOptions:
             mode=self.mode,
             method=self.method,
             syntax=self.syntax,
-            filters=parse_filter_pairs(self.filters),
+            filters=parse_filters(filter_pairs(self.filters)),
             profile=self.profile,
             episode_id=self.episode,
         )

@@ -17,7 +17,7 @@ from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.graph import GraphFailure, GraphOutcome
 from ragcorp.domain.ingestion import IngestFailure, IngestResult
 from ragcorp.interface.http.layers.admission import RequestSlot, slot_of
-from ragcorp.interface.http.protocol.bodies import entity_headers, require_media_type, too_large, upload_time
+from ragcorp.interface.http.protocol.bodies import require_media_type, too_large, upload_time
 from ragcorp.interface.http.protocol.descriptions import content, one_of
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.problems import Problem, RequestRefusedError, problem_of
@@ -116,7 +116,7 @@ class LineStream:
 
     async def respond(self, request: Request, handler: LineHandler[Any]) -> Response:
         """Raises BusyError if too many streams are open: their buffers add up."""
-        require_media_type(entity_headers(request.scope), *ACCEPTED)
+        require_media_type(request, *ACCEPTED)
         slot = slot_of(request.scope)
         slot.work_in_parts()  # the request lasts as long as its sender likes
         slot.open_stream()
