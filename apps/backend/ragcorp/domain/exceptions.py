@@ -4,6 +4,8 @@ Every message is safe to show to a caller: it names the field, the limit and the
 value that the caller sent, SQL, a path of the host or a secret.
 """
 
+from typing import Self
+
 
 class RagcorpError(Exception):
     """Base of all errors that ragcorp raises on purpose.
@@ -24,6 +26,10 @@ class RagcorpError(Exception):
         self.field = field
         self.limit = limit
         self.remedy = remedy
+
+    @classmethod
+    def out_of_range(cls, field: str, limit: str, *, remedy: str | None = None) -> Self:
+        return cls(f"{field} is out of range.", field=field, limit=limit, remedy=remedy)
 
     def __str__(self) -> str:
         return f"{self.message} {self.remedy}" if self.remedy else self.message

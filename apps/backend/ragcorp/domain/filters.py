@@ -309,13 +309,8 @@ def _require_moment(value: object, *, compares: bool) -> None:
 def _require_known(name: str, value: str) -> None:
     if name == "sensitivity":
         Sensitivity.parse(value, field="filters.sensitivity")
-    elif name == "visibility_scope" and value not in set(VisibilityScope):
-        raise InvalidInputError(
-            "The filter visibility_scope is not a known scope.",
-            field="filters.visibility_scope",
-            limit=", ".join(VisibilityScope),
-            remedy="Use one of the listed scopes.",
-        )
+    elif name == "visibility_scope":
+        VisibilityScope.parse(value, field="filters.visibility_scope")
     elif name == "document_id":
         try:
             UUID(value)

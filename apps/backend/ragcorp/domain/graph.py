@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from ragcorp.domain.documents import DocumentAttributes, IngestStatus, VisibilityScope
-from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
+from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
+from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.domain.retrieval import MAX_CHUNK_INDEX
@@ -221,9 +221,7 @@ class FactDraft:
         if self.external_id is not None:
             require_name(self.external_id, field="external_id", limit=MAX_GRAPH_NAME)
         if not (math.isfinite(self.weight) and 0 <= self.weight <= 1):
-            raise InvalidInputError(
-                "weight is out of range.", field="weight", limit="0 to 1", remedy="Leave it out: 1."
-            )
+            raise InvalidInputError.out_of_range("weight", "0 to 1", remedy="Leave it out: 1.")
         for name, moment in (("valid_from", self.valid_from), ("valid_to", self.valid_to)):
             if moment is not None and moment.tzinfo is None:
                 raise InvalidInputError(f"{name} names no time zone.", field=name, remedy="End it with Z for UTC.")
@@ -303,21 +301,6 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GraphOutcome:
-    """The result of writing an entity or a fact."""
-
-    external_id: str
-    status: IngestStatus
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphFailure:
-    """A draft of a batch that was not stored, with its error."""
-
-    error: RagcorpError
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GraphSelection:
     """Selects entities or facts by prefix of external_id and filters; entities by name, facts by entity.
 
@@ -328,19 +311,3 @@ class GraphSelection:
     filters: Filters = ()
     name: str | None = None
     entity: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntityPage:
-    """A page in the order of ``external_id``; ``next_after`` is None at the end."""
-
-    entities: tuple[Entity, ...]
-    next_after: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactPage:
-    """A page in the order of ``external_id``; ``next_after`` is None at the end."""
-
-    facts: tuple[Fact, ...]
-    next_after: str | None

@@ -136,11 +136,8 @@ class AnswerQuery:
 
     async def _search_results(self, request: SearchRequest, principal: Principal) -> SearchResponse:
         if request.limit > self._limits.max_limit:
-            raise InvalidInputError(
-                "limit is out of range.",
-                field="limit",
-                limit=f"1 to {self._limits.max_limit}",
-                remedy="Ask for fewer passages.",
+            raise InvalidInputError.out_of_range(
+                "limit", f"1 to {self._limits.max_limit}", remedy="Ask for fewer passages."
             )
         return await self._search.search(
             replace(request, limit=min(request.limit, self._limits.max_passages)), principal=principal

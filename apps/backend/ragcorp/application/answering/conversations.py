@@ -8,16 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from ragcorp.application.resilience.source_reports import failure_report
 from ragcorp.application.validation.item_drafts import checked_draft
 from ragcorp.domain.answers import Answer
 from ragcorp.domain.collections import ABSTENTION, ANSWER, GENERATED, MAX_ITEM_CHARACTERS, QUESTION, TURN, ItemDraft
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
-from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError
+from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.ports.collections import ItemRepository
 from ragcorp.domain.ports.models import QuestionRewriter
 from ragcorp.domain.ports.text import LanguageDetector
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.retrieval import SourceOutcome, SourceReport
+from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search.requests import SearchResponse
 from ragcorp.domain.text import follow_up
 from ragcorp.domain.text.checks import clean_text, is_blank
@@ -79,27 +80,27 @@ class Conversations:
         )
 
     async def _standalone(self, question: str, session: str, principal: Principal, degraded: list[SourceReport]) -> str:
-        started = time.monotonic()
+        started = time.perf_counter()
         try:
             async with asyncio.timeout(self._limits.storage_timeout_seconds):
                 turns = await self._history.latest_of_conversation(
                     session, principal=principal, limit=self._limits.turns
                 )
         except (RagcorpError, TimeoutError) as error:
-            degraded.append(_report(HISTORY, error, started))
+            degraded.append(failure_report(HISTORY, error, started))
             return question
         if not turns or is_blank(question) or is_small_talk(question):
             return question
         if len(question) > self._limits.max_query_characters:
             return question
         if self._rewriter is not None:
-            started = time.monotonic()
+            started = time.perf_counter()
             try:
                 async with asyncio.timeout(self._limits.rewrite_timeout_seconds):
                     text = await self._rewriter.rewrite(question, turns)
                 return text if len(text) <= self._limits.max_query_characters else question
             except (RagcorpError, TimeoutError) as error:
-                degraded.append(_report(self._rewriter.name, error, started))
+                degraded.append(failure_report(self._rewriter.name, error, started))
         questions = [turn.text for turn in turns if turn.speaker != ASSISTANT]
         return follow_up.rewritten(question, questions, max_characters=self._limits.max_query_characters)
 
@@ -112,7 +113,7 @@ class Conversations:
         self, exchange: Exchange, text: str, *, speaker: str, kind: str, occurred_at: datetime
     ) -> bool:
         """Store a turn. Return whether it is stored."""
-        started = time.monotonic()
+        started = time.perf_counter()
         try:
             # before the deadline begins: the first detection of a language is slow
             draft = checked_draft(
@@ -136,7 +137,7 @@ class Conversations:
                 await self._history.save_many([draft], principal=exchange.principal)
         except (RagcorpError, TimeoutError) as error:
             if not any(report.source == HISTORY for report in exchange.degraded):
-                exchange.degraded.append(_report(HISTORY, error, started))
+                exchange.degraded.append(failure_report(HISTORY, error, started))
             return False
         return True
 
@@ -185,14 +186,3 @@ def _highest(response: SearchResponse, level: Sensitivity) -> Sensitivity:
     shown = () if response.hydration is None else response.hydration.entities
     levels = [hit.chunk.sensitivity for hit in response.hits]
     return max([*levels, *(entity.text.sensitivity for entity in shown)], default=level)
-
-
-def _report(source: str, error: Exception, started: float) -> SourceReport:
-    if isinstance(error, TimeoutError):
-        outcome, reason = SourceOutcome.TIMEOUT, "timeout"
-    else:
-        outcome = SourceOutcome.FAILED
-        reason = error.reason if isinstance(error, SourceUnavailableError) else getattr(error, "code", "failed")
-    return SourceReport(
-        source=source, outcome=outcome, elapsed_ms=round((time.monotonic() - started) * 1000, 3), reason=reason
-    )

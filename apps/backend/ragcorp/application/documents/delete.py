@@ -29,5 +29,5 @@ class DeleteDocument:
     async def purge(self, *, older_than_days: float, principal: Principal) -> int:
         """Purge documents that were deleted ``older_than_days`` ago or earlier; return how many."""
         if not 0 <= older_than_days <= 36_500:
-            raise InvalidInputError("older_than_days is out of range.", field="older_than_days", limit="0 to 36500")
+            raise InvalidInputError.out_of_range("older_than_days", "0 to 36500")
         return await self._store.purge_deleted(older_than_days=older_than_days, principal=principal)

@@ -83,7 +83,7 @@ class EditChunk:
         result = await self.revision.write(read, principal=principal, text=text)
         selection = ChunkSelection(artifact=read.document.external_id, lines=lines_of(text, place))
         page = await self.catalogue.list_page(selection, principal=principal, limit=MAX_SHOWN)
-        return ChunkEdit(artifact=result, passages=page.chunks)
+        return ChunkEdit(artifact=result, passages=page.items)
 
     async def _end_of(self, chunk: Chunk, read: ReadDocument, principal: Principal) -> int:
         line = (chunk.line_start, chunk.line_start)
@@ -93,7 +93,7 @@ class EditChunk:
         while True:
             equal += [
                 one.chunk_index
-                for one in page.chunks
+                for one in page.items
                 if (one.line_start, one.content) == (chunk.line_start, chunk.content)
             ]
             if page.next_after is None:

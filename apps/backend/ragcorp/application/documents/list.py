@@ -1,7 +1,7 @@
 """Use case: list documents and read one."""
 
 from ragcorp.application.validation.attribute_checks import require_external_id
-from ragcorp.application.validation.list_cursor import decode, encode, require_page_size
+from ragcorp.application.validation.list_cursor import next_cursor, position, require_page_size
 from ragcorp.domain.documents import Document, SourceFile
 from ragcorp.domain.ports.storage import DocumentSelection, DocumentStore
 from ragcorp.domain.principal import Principal
@@ -20,10 +20,8 @@ class ListDocuments:
         """Return a page and the cursor of the next one. Raises InvalidInputError for a bad limit, prefix or cursor."""
         require_page_size(limit)
         require_storable(selection.prefix, field="prefix")
-        page = await self._store.list_page(
-            selection, principal=principal, limit=limit, after=decode(cursor) if cursor is not None else None
-        )
-        return page.documents, encode(page.next_after) if page.next_after is not None else None
+        page = await self._store.list_page(selection, principal=principal, limit=limit, after=position(cursor))
+        return page.items, next_cursor(page)
 
     async def get(self, external_id: str, *, principal: Principal) -> Document:
         """Raises NotFoundError, or InvalidInputError for what can name no document."""

@@ -29,7 +29,7 @@ class ListChunks:
         page = await self._catalogue.list_page(
             selection, principal=principal, limit=limit, after=None if cursor is None else _position(cursor)
         )
-        return page.chunks, None if page.next_after is None else _cursor(page.next_after)
+        return page.items, None if page.next_after is None else _cursor(page.next_after)
 
     async def get(self, chunk_id: str, *, principal: Principal) -> Chunk:
         """Raises NotFoundError."""

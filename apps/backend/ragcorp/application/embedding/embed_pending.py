@@ -5,7 +5,7 @@ import logging
 from collections.abc import Sequence
 from uuid import UUID
 
-from ragcorp.application.embedding.passage_vectors import REJECTED, PassageKey, PassageVectors, VectorMemory
+from ragcorp.application.embedding.passage_vectors import REJECTED, PassageVectors, VectorMemory
 from ragcorp.domain.exceptions import EmbedderUnavailableError, RagcorpError
 from ragcorp.domain.ingestion import EmbedProgress
 from ragcorp.domain.ports.models import Embedder, EmbeddingCache
@@ -80,7 +80,7 @@ class EmbedPending:
         try:
             # equal passages of a workspace are embedded once
             vectors = await self._vectors.of(
-                {_key(chunk): chunk.index_text for chunk in batch}, remember=backlog not in self._forgetful
+                {chunk.key: chunk.index_text for chunk in batch}, remember=backlog not in self._forgetful
             )
         except EmbedderUnavailableError as error:
             if error.reason == REJECTED and len(batch) > 1:
@@ -94,16 +94,12 @@ class EmbedPending:
                 max_attempts=1 if error.reason == REJECTED else UNBOUNDED_ATTEMPTS,
             )
             return EmbedProgress(embedded=0, failed=len(batch))
-        await backlog.complete({chunk: vectors[_key(chunk)] for chunk in batch}, model=self._embedder.model)
+        await backlog.complete({chunk: vectors[chunk.key] for chunk in batch}, model=self._embedder.model)
         return EmbedProgress(embedded=len(batch), failed=0)
 
 
 def _total(parts: Sequence[EmbedProgress]) -> EmbedProgress:
     return EmbedProgress(embedded=sum(part.embedded for part in parts), failed=sum(part.failed for part in parts))
-
-
-def _key(chunk: PendingChunk) -> PassageKey:
-    return chunk.workspace, chunk.index_hash
 
 
 class EmbeddingWorker:

@@ -43,9 +43,7 @@ class PruneEmbeddings:
         Raises InvalidInputError for days outside [0, 36500] or a model that the database does not know.
         """
         if not (math.isfinite(unused_days) and 0 <= unused_days <= MAX_DAYS):
-            raise InvalidInputError(
-                "The number of days is out of range.", field="unused_days", limit=f"0 to {MAX_DAYS:g}"
-            )
+            raise InvalidInputError.out_of_range("unused_days", f"0 to {MAX_DAYS:g}")
         if model is not None and model not in {cached.model.name for cached in await self._cache.status()}:
             raise InvalidInputError(
                 "There is no model of this name in the database.",

@@ -58,14 +58,13 @@ class _Run:
     total: int
     missing: int
     embedded: int = 0
-    known: int = 0
+    cached: int = 0
     rejected: dict[str, dict[int, bytes]] = field(default_factory=dict)
 
     def show(self) -> None:
         """Report the progress; texts that writers add raise the total."""
-        made = self.embedded + self.known
-        total = max(self.total, self.total - self.missing + made)
-        self.report(min(total, self.total - self.missing + made), total)
+        done = self.total - self.missing + self.embedded + self.cached
+        self.report(done, max(self.total, done))
 
     @property
     def refused(self) -> int:
@@ -120,7 +119,7 @@ class Reembed:
             model=self.embedder.model,
             status=status,
             embedded=run.embedded,
-            known=run.known,
+            known=run.cached,
             rejected=run.refused,
             waiting=waiting,
         )
@@ -140,36 +139,34 @@ class Reembed:
         """Embed all texts; repeat until a round finds at most one page."""
         run.show()
         for _ in range(MAX_ROUNDS):
-            found = 0
-            for kind in self.store.kinds:
-                found += await self._go_through(kind, run)
-            if found <= self._page:
+            embedded = [await self._embed_missing(kind, run) for kind in self.store.kinds]
+            if sum(embedded) <= self._page:
                 break
 
     @property
     def _page(self) -> int:
         return self.embedder.batch_size * IN_FLIGHT
 
-    async def _go_through(self, kind: str, run: _Run) -> int:
-        found, after = 0, 0
+    async def _embed_missing(self, kind: str, run: _Run) -> int:
+        count, after = 0, 0
         while texts := await self.store.missing(kind, model=self.embedder.model, after=after, limit=self._page):
             after = texts[-1].chunk_id
             refused = run.rejected.get(kind, {})
             texts = [text for text in texts if refused.get(text.chunk_id) != text.index_hash]
-            found += len(texts)
+            count += len(texts)
             await self._make(kind, texts, run)
-        return found
+        return count
 
     async def _make(self, kind: str, texts: Sequence[PendingChunk], run: _Run) -> None:
-        """Store what is known, then embed the rest in batches; equal texts of a workspace once."""
-        known = await cached_vectors(self.cache, [_key(text) for text in texts], model=self.embedder.model)
-        await self._put(kind, {text: known[_key(text)] for text in texts if _key(text) in known})
-        run.known += sum(_key(text) in known for text in texts)
+        """Store cached vectors, then embed the rest in batches; equal texts of a workspace once."""
+        cached = await cached_vectors(self.cache, [text.key for text in texts], model=self.embedder.model)
+        await self._put(kind, {text: cached[text.key] for text in texts if text.key in cached})
+        run.cached += sum(text.key in cached for text in texts)
         run.show()
         equal: dict[PassageKey, list[PendingChunk]] = {}
         for text in texts:
-            if _key(text) not in known:
-                equal.setdefault(_key(text), []).append(text)
+            if text.key not in cached:
+                equal.setdefault(text.key, []).append(text)
         groups = list(equal.values())
         size = self.embedder.batch_size
         await run_together(
@@ -223,10 +220,6 @@ class Reembed:
                 total = max(total, counts.pending - counts.failed)
                 report(total - counts.pending + counts.failed, total)
         return counts.pending
-
-
-def _key(text: PendingChunk) -> PassageKey:
-    return text.workspace, text.index_hash
 
 
 def _wrong_width() -> ConfigurationError:

@@ -269,13 +269,7 @@ def _bounded(passage: RankedPassage, text: FileText) -> BoundedText | None:
 def _lines(passage: RankedPassage, text: BoundedText | None) -> FileLines:
     """Return the lookup for storage: the passage, or without its text its file only."""
     if text is None:
-        return FileLines(
-            names=passage.names,
-            line_start=passage.line_start,
-            line_end=passage.line_start,
-            matched_lines=(),
-            matched_texts=(),
-        )
+        return FileLines(names=passage.names, line_start=passage.line_start, line_end=passage.line_start)
     lines = text.text.split("\n")
     matched = (lines[mark.line - text.line_start][mark.start : mark.end] for mark in text.marks)
     first_marks = {mark.line: mark for mark in reversed(text.marks)}

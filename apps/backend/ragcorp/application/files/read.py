@@ -29,9 +29,8 @@ class ReadFile:
         if not self._access.allows(principal):
             raise denied(())
         names = await self._files.names(path)
-        lines = FileLines(names=names, line_start=1, line_end=1, matched_lines=(), matched_texts=())
-        [known] = await self._documents.known([lines], principal=principal)
-        if not known.readable:
+        [stored] = await self._documents.known([FileLines(names=names)], principal=principal)
+        if not stored.readable:
             raise denied(self._files.roots)
         text = await self._files.read(names[0], line_start=line_start, line_end=line_end)
         if text.path != names[0]:

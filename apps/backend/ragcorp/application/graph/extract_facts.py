@@ -44,7 +44,7 @@ class ExtractFacts:
         if document is not None:
             require_external_id(document)
         if limit is not None and limit < 1:
-            raise InvalidInputError("limit is out of range.", field="limit", limit="1 or more", remedy="Leave it out.")
+            raise InvalidInputError.out_of_range("limit", "1 or more", remedy="Leave it out.")
         version = extractor.version
         waiting = await self._store.count_waiting(version, principal=principal, document=document)
         total = waiting if limit is None else min(waiting, limit)

@@ -12,18 +12,9 @@ import anyio.to_thread
 from ragcorp.application.validation.attribute_checks import wrong_type
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
 from ragcorp.application.validation.json_lines import BATCH_LINES, LineFailure, LinesDone, read_object
-from ragcorp.domain.documents import DocumentAttributes, IngestStatus, VisibilityScope
+from ragcorp.domain.documents import DocumentAttributes, IngestStatus, SaveOutcome, VisibilityScope, WriteOutcome
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
-from ragcorp.domain.graph import (
-    ENTITY,
-    FACT,
-    EntityDraft,
-    EntityReference,
-    FactDraft,
-    GraphFailure,
-    GraphOutcome,
-    Provenance,
-)
+from ragcorp.domain.graph import ENTITY, FACT, EntityDraft, EntityReference, FactDraft, Provenance
 from ragcorp.domain.moments import written_moment
 from ragcorp.domain.ports.graph import DraftSaving
 from ragcorp.domain.principal import Principal, Sensitivity
@@ -58,9 +49,9 @@ class LoadGraph:
         """Return the entity or fact of a line. Raises InvalidInputError."""
         return read_draft(line, default_language=self._default_language)
 
-    async def store(self, drafts: Sequence[GraphDraft], *, principal: Principal) -> list[GraphOutcome | GraphFailure]:
+    async def store(self, drafts: Sequence[GraphDraft], *, principal: Principal) -> list[SaveOutcome]:
         """Store a batch, its entities first; return the outcomes in order."""
-        outcomes: dict[int, GraphOutcome | GraphFailure] = {}
+        outcomes: dict[int, SaveOutcome] = {}
         entities = {place: draft for place, draft in enumerate(drafts) if isinstance(draft, EntityDraft)}
         facts = {place: draft for place, draft in enumerate(drafts) if isinstance(draft, FactDraft)}
         if entities:
@@ -87,7 +78,7 @@ class LoadGraph:
             read, bad = self._read_all(batch, first=done + 1)
             failures += bad
             for line, outcome in await self._store(read, principal):
-                if isinstance(outcome, GraphOutcome):
+                if isinstance(outcome, WriteOutcome):
                     counts[outcome.status] += 1
                 elif outcome.error.field in UNKNOWN_ENTITY:
                     early.append((line, dict(read)[line]))
@@ -98,7 +89,7 @@ class LoadGraph:
                 on_progress(done)
         for start in range(0, len(early), BATCH_LINES):
             for line, outcome in await self._store(early[start : start + BATCH_LINES], principal):
-                if isinstance(outcome, GraphOutcome):
+                if isinstance(outcome, WriteOutcome):
                     counts[outcome.status] += 1
                 else:
                     failures.append(LineFailure(line=line, error=outcome.error))
@@ -125,7 +116,7 @@ class LoadGraph:
 
     async def _store(
         self, numbered: Sequence[tuple[int, GraphDraft]], principal: Principal
-    ) -> list[tuple[int, GraphOutcome | GraphFailure]]:
+    ) -> list[tuple[int, SaveOutcome]]:
         outcomes = await self.store([draft for _, draft in numbered], principal=principal)
         return [(line, outcome) for (line, _), outcome in zip(numbered, outcomes, strict=True)]
 
@@ -174,7 +165,7 @@ def _fact(line: Mapping[str, object], default_language: str) -> FactDraft:
     if not isinstance(weight, int | float) or isinstance(weight, bool):
         raise wrong_type("weight", "a number")
     if not 0 <= weight <= 1:  # before it is made a float, which an int may be too large for
-        raise InvalidInputError("weight is out of range.", field="weight", limit="0 to 1", remedy="Leave it out: 1.")
+        raise InvalidInputError.out_of_range("weight", "0 to 1", remedy="Leave it out: 1.")
     return fact_draft(
         subject=_reference(line, "subject"),
         object=_reference(line, "object"),
@@ -221,19 +212,13 @@ def _provenance(line: Mapping[str, object]) -> Provenance | None:
 
 
 def _attributes(line: Mapping[str, object], default_language: str, *, kind: str) -> DocumentAttributes:
-    scope = _optional(line, "visibility_scope", str, "text") or VisibilityScope.WORKSPACE
-    if scope not in set(VisibilityScope):
-        raise InvalidInputError(
-            "visibility_scope is not a known scope.",
-            field="visibility_scope",
-            limit=", ".join(VisibilityScope),
-            remedy="Use one of the listed scopes.",
-        )
     return DocumentAttributes(
         language=_optional(line, "language", str, "text") or default_language,
         artifact_type=kind,
         sensitivity=Sensitivity.parse(_optional(line, "sensitivity", str, "text") or Sensitivity.NORMAL.label),
-        visibility_scope=VisibilityScope(scope),
+        visibility_scope=VisibilityScope.parse(
+            _optional(line, "visibility_scope", str, "text") or VisibilityScope.WORKSPACE
+        ),
         owner=_optional(line, "owner", str, "text") or "",
         metadata=_optional(line, "metadata", dict, "an object") or {},
     )

@@ -1,7 +1,7 @@
 """Use case: list entities and facts of the knowledge graph, and read one."""
 
 from ragcorp.application.validation.attribute_checks import require_external_id
-from ragcorp.application.validation.list_cursor import decode, encode, require_page_size
+from ragcorp.application.validation.list_cursor import next_cursor, position, require_page_size
 from ragcorp.domain.graph import MAX_ENTITY_NAME, MAX_GRAPH_NAME, Entity, Fact, GraphSelection
 from ragcorp.domain.ports.graph import GraphRepository
 from ragcorp.domain.principal import Principal
@@ -19,20 +19,16 @@ class ReadGraph:
     ) -> tuple[tuple[Entity, ...], str | None]:
         """Return a page and the cursor of the next one. Raises InvalidInputError for what can select nothing."""
         _check(selection, limit)
-        page = await self._repository.list_entities(
-            selection, principal=principal, limit=limit, after=None if cursor is None else decode(cursor)
-        )
-        return page.entities, None if page.next_after is None else encode(page.next_after)
+        page = await self._repository.list_entities(selection, principal=principal, limit=limit, after=position(cursor))
+        return page.items, next_cursor(page)
 
     async def facts(
         self, selection: GraphSelection, *, principal: Principal, limit: int = 50, cursor: str | None = None
     ) -> tuple[tuple[Fact, ...], str | None]:
         """Return a page and the cursor of the next one. Raises InvalidInputError for what can select nothing."""
         _check(selection, limit)
-        page = await self._repository.list_facts(
-            selection, principal=principal, limit=limit, after=None if cursor is None else decode(cursor)
-        )
-        return page.facts, None if page.next_after is None else encode(page.next_after)
+        page = await self._repository.list_facts(selection, principal=principal, limit=limit, after=position(cursor))
+        return page.items, next_cursor(page)
 
     async def entity(self, external_id: str, *, principal: Principal) -> Entity:
         """Raises NotFoundError, or InvalidInputError for what can name nothing."""

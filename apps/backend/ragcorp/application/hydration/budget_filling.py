@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ragcorp.application.hydration.plan import has_room, plan
 from ragcorp.application.resilience.circuit_breaker import Admission, CircuitBreaker, Verdict
+from ragcorp.application.resilience.source_reports import failure_report
 from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.structure.mentions.shapes import Mention
 from ragcorp.domain.embeddings import Vector
@@ -15,7 +17,6 @@ from ragcorp.domain.exceptions import (
     ConfigurationError,
     ConflictError,
     EmbedderUnavailableError,
-    RagcorpError,
     SourceUnavailableError,
 )
 from ragcorp.domain.filters import Filters
@@ -128,11 +129,11 @@ class BudgetFilling:
         embedded = await embedding
         if isinstance(embedded, SourceReport):
             return _structural_only(embedded)
-        started = asyncio.get_running_loop().time()
+        started = time.perf_counter()
         try:
             filling = await run_until(turn.semantic_deadline, self._similar(turn, embedded, anchored))
         except OUT as error:
-            return _structural_only(report_of(SEMANTIC, error, started=started))
+            return _structural_only(failure_report(SEMANTIC, error, started))
         if filling.candidates or not room:
             return filling
         by_keywords = await self._by_keywords(turn, anchored)
@@ -146,8 +147,8 @@ class BudgetFilling:
 
     async def _embedded(self, text: str, turn: Turn) -> Vector | SourceReport:
         clock = asyncio.get_running_loop().time
-        started = clock()
-        admission = self._breaker.admit([SEMANTIC], now=started, replaceable=True)[SEMANTIC]
+        started = time.perf_counter()
+        admission = self._breaker.admit([SEMANTIC], now=clock(), replaceable=True)[SEMANTIC]
         if admission is Admission.REFUSED:
             return SourceReport(source=SEMANTIC, outcome=SourceOutcome.SKIPPED, elapsed_ms=0.0, reason="circuit_open")
         verdict = Verdict.NOTHING
@@ -157,11 +158,11 @@ class BudgetFilling:
             verdict = Verdict.WELL
         except (EmbedderUnavailableError, TimeoutError) as error:
             verdict = Verdict.FAILED
-            return report_of(SEMANTIC, error, started=started)
+            return failure_report(SEMANTIC, error, started)
         except Exception:  # the bug of a custom embedder is its outage: logged and named
             verdict = Verdict.FAILED
             logger.exception("the embedder raised an unexpected error")
-            return report_of(SEMANTIC, EmbedderUnavailableError("out", reason="error"), started=started)
+            return failure_report(SEMANTIC, EmbedderUnavailableError("out", reason="error"), started)
         else:
             return vector
         finally:
@@ -182,11 +183,11 @@ class BudgetFilling:
         )
 
     async def _by_keywords(self, turn: Turn, anchored: frozenset[EntityIdentity]) -> Filling:
-        started = asyncio.get_running_loop().time()
+        started = time.perf_counter()
         try:
             candidates = await run_until(turn.semantic_deadline, self._keyword_candidates(turn, anchored))
         except OUT as error:
-            return Filling(reports=(report_of(KEYWORD, error, started=started),))
+            return Filling(reports=(failure_report(KEYWORD, error, started),))
         return Filling(candidates=candidates)
 
     async def _keyword_candidates(
@@ -215,14 +216,6 @@ class BudgetFilling:
                 if entity.identity not in anchored and (previous is None or previous.score < share):
                     best[entity.identity] = HydrationCandidate(entity=entity, score=share, channel=Channel.KEYWORD)
         return tuple(best.values())
-
-
-def report_of(source: str, error: RagcorpError | TimeoutError, *, started: float) -> SourceReport:
-    elapsed_ms = round((asyncio.get_running_loop().time() - started) * 1000, 3)
-    if isinstance(error, TimeoutError):
-        return SourceReport(source=source, outcome=SourceOutcome.TIMEOUT, elapsed_ms=elapsed_ms, reason="timeout")
-    reason = error.reason if isinstance(error, SourceUnavailableError) else error.code
-    return SourceReport(source=source, outcome=SourceOutcome.FAILED, elapsed_ms=elapsed_ms, reason=reason)
 
 
 def _structural_only(report: SourceReport) -> Filling:

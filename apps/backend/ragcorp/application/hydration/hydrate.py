@@ -2,13 +2,15 @@
 
 import asyncio
 import logging
+import time
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ragcorp.application.hydration.budget_filling import OUT, BudgetFilling, Filling, KeywordChunks, Turn, report_of
+from ragcorp.application.hydration.budget_filling import OUT, BudgetFilling, Filling, KeywordChunks, Turn
 from ragcorp.application.hydration.plan import nearest_first, plan, without
 from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
+from ragcorp.application.resilience.source_reports import failure_report
 from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.structure.anchor_lookup import AnchorLookup, FoundAnchors
 from ragcorp.application.structure.anchors import AnchorOptions
@@ -100,7 +102,7 @@ class HydrateEpisode:
             reason = f"filter:{','.join(sorted(lacking))}"
             skipped = SourceReport(source=STRUCTURE, outcome=SourceOutcome.SKIPPED, elapsed_ms=0.0, reason=reason)
             return self._empty(episode_id, *([skipped] if lacking else []))
-        started = asyncio.get_running_loop().time()
+        started, now = time.perf_counter(), asyncio.get_running_loop().time()
         seconds = self._options.timeout_seconds
         turn = Turn(
             query=query,
@@ -108,15 +110,15 @@ class HydrateEpisode:
             episode_id=episode_id,
             principal=principal,
             filters=narrowed,
-            deadline=started + seconds,
-            semantic_deadline=started + min(seconds, self._options.semantic_timeout_seconds),
+            deadline=now + seconds,
+            semantic_deadline=now + min(seconds, self._options.semantic_timeout_seconds),
         )
         text = described(query, turn.mentions) if self._options.anchors.file_mentions else query
         embedding = self._filling.begin(text, turn) if self._is_semantic else None
         try:
             return await self._planned(turn, embedding)
         except OUT as error:
-            report = report_of(STRUCTURE, error, started=started)
+            report = failure_report(STRUCTURE, error, started)
             logger.warning("nothing was hydrated: %s", report.reason)
             return self._empty(episode_id, report)
         finally:
@@ -129,22 +131,12 @@ class HydrateEpisode:
             report.source == STRUCTURE and report.outcome is not SourceOutcome.SKIPPED for report in hydration.reports
         ):
             return _unrecorded(hydration)
-        clock = asyncio.get_running_loop().time
-        started = clock()
-        recording = self._episodes.record(
-            hydration.episode_id,
-            query=query,
-            model=hydration.model,
-            entities=hydration.entities,
-            dropped=hydration.dropped,
-            warnings=hydration.warnings,
-            use=hydration.use,
-            principal=principal,
-        )
+        started = time.perf_counter()
+        deadline = asyncio.get_running_loop().time() + self._options.record_timeout_seconds
         try:
-            number = await run_until(started + self._options.record_timeout_seconds, recording)
+            number = await run_until(deadline, self._episodes.record(hydration, query=query, principal=principal))
         except OUT as error:
-            report = report_of(EPISODES, error, started=started)
+            report = failure_report(EPISODES, error, started)
             logger.warning("a turn was not recorded: %s", report.reason)
             others = tuple(report for report in hydration.reports if report.source != EPISODES)
             return _unrecorded(replace(hydration, reports=(*others, report)))
@@ -156,7 +148,7 @@ class HydrateEpisode:
         return self._options.semantic and limits.semantic_tokens > 0 and limits.semantic_entities > 0
 
     async def _planned(self, turn: Turn, embedding: asyncio.Task[Vector | SourceReport] | None) -> Hydration:
-        started = asyncio.get_running_loop().time()
+        started = time.perf_counter()
         lookup = self._anchors.find(
             turn.mentions, episode_id=turn.episode_id, principal=turn.principal, filters=turn.filters
         )
@@ -173,7 +165,7 @@ class HydrateEpisode:
             ids = [entity.entity.id for entity in planned.entities]
             texts = dict(await run_until(turn.deadline, self._index.texts(ids, principal=turn.principal)))
         out = anchored.episodes_out
-        reports = () if out is None else (report_of(EPISODES, out, started=started),)
+        reports = () if out is None else (failure_report(EPISODES, out, started),)
         # without entities that were deleted meanwhile
         left = without(planned, {entity.entity.id for entity in planned.entities} - texts.keys())
         hydration = Hydration(

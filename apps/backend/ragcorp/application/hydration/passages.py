@@ -35,17 +35,12 @@ def _chunk(hydrated: HydratedEntity) -> Chunk:
         id=text.chunk_id or entity.key,
         document_id=entity.document_id,
         external_id=entity.external_id,
-        chunk_index=0,
         content=hydrated.shown,
-        heading_path=(),
         title=text.title,
         language=text.language,
         path=entity.path,
-        metadata={},
         line_start=entity.line_start,
         line_end=entity.line_end,
-        page_start=None,
-        page_end=None,
         sensitivity=text.sensitivity,
     )
 

@@ -98,9 +98,6 @@ def _check(request: KeyRequest) -> None:
         )
     days = request.expires_in_days
     if days is not None and not 0 < days <= MAX_DAYS:
-        raise InvalidInputError(
-            "expires_in_days is out of range.",
-            field="expires_in_days",
-            limit=f"above 0, at most {MAX_DAYS}",
-            remedy="Leave it out for a key without an end.",
+        raise InvalidInputError.out_of_range(
+            "expires_in_days", f"above 0, at most {MAX_DAYS}", remedy="Leave it out for a key without an end."
         )

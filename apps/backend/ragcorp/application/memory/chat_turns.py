@@ -81,7 +81,7 @@ class TurnReader:
                 language=_text(turn, "language") or attributes.language,
                 artifact_type=_text(turn, "artifact_type") or TURN,
                 sensitivity=Sensitivity.parse(sensitivity) if sensitivity else attributes.sensitivity,
-                visibility_scope=_scope(scope) if scope else attributes.visibility_scope,
+                visibility_scope=VisibilityScope.parse(scope) if scope else attributes.visibility_scope,
                 owner=_text(turn, "owner") or attributes.owner,
                 occurred_at=_time(turn),
                 metadata=dict(attributes.metadata) | _extra(turn),
@@ -203,15 +203,3 @@ def _text(turn: Mapping[str, object], name: str) -> str | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     raise wrong_type(name, "text")
-
-
-def _scope(name: str) -> VisibilityScope:
-    try:
-        return VisibilityScope(name)
-    except ValueError:
-        raise InvalidInputError(
-            "visibility_scope is not a known one.",
-            field="visibility_scope",
-            limit=", ".join(VisibilityScope),
-            remedy="Use one of the listed names.",
-        ) from None

@@ -9,8 +9,8 @@ import anyio.to_thread
 
 from ragcorp.application.memory.chat_turns import TurnDefaults, TurnReader
 from ragcorp.application.validation.json_lines import BATCH_LINES, LineFailure, LinesDone, read_object
-from ragcorp.domain.collections import ItemDraft, ItemOutcome
-from ragcorp.domain.documents import IngestStatus
+from ragcorp.domain.collections import ItemDraft
+from ragcorp.domain.documents import IngestStatus, WriteOutcome
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.ports.use_cases import ItemSaving
 from ragcorp.domain.principal import Principal
@@ -74,7 +74,7 @@ class ImportHistory:
 
     async def _store(
         self, reader: TurnReader, batch: Sequence[bytes], *, first: int, principal: Principal
-    ) -> tuple[list[ItemOutcome], list[LineFailure]]:
+    ) -> tuple[list[WriteOutcome], list[LineFailure]]:
         runs: list[dict[str, tuple[int, ItemDraft]]] = [{}]
         failures: list[LineFailure] = []
         for number, line in enumerate(batch, start=first):
@@ -89,11 +89,11 @@ class ImportHistory:
             if name in runs[-1]:  # stored after it, so that no outcome depends on where batches end
                 runs.append({})
             runs[-1][name] = (number, draft)
-        saved: list[ItemOutcome] = []
+        saved: list[WriteOutcome] = []
         for run in runs:
             outcomes = await self._save.save_many([draft for _, draft in run.values()], principal=principal)
             for (number, _), outcome in zip(run.values(), outcomes, strict=True):
-                if isinstance(outcome, ItemOutcome):
+                if isinstance(outcome, WriteOutcome):
                     saved.append(outcome)
                 else:
                     failures.append(LineFailure(line=number, error=outcome.error))

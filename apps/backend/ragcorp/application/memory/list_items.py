@@ -1,7 +1,7 @@
 """Use case: list items of memory or history, and read one."""
 
 from ragcorp.application.validation.attribute_checks import require_external_id
-from ragcorp.application.validation.list_cursor import decode, encode, require_page_size
+from ragcorp.application.validation.list_cursor import next_cursor, position, require_page_size
 from ragcorp.domain.collections import Item, ItemSelection
 from ragcorp.domain.ports.collections import ItemRepository
 from ragcorp.domain.principal import Principal
@@ -20,10 +20,8 @@ class ListItems:
         """Return a page and the cursor of the next one. Raises InvalidInputError for a bad limit, prefix or cursor."""
         require_page_size(limit)
         require_storable(selection.prefix, field="prefix")
-        page = await self._repository.list_page(
-            selection, principal=principal, limit=limit, after=None if cursor is None else decode(cursor)
-        )
-        return page.items, None if page.next_after is None else encode(page.next_after)
+        page = await self._repository.list_page(selection, principal=principal, limit=limit, after=position(cursor))
+        return page.items, next_cursor(page)
 
     async def get(self, external_id: str, *, principal: Principal) -> Item:
         """Raises NotFoundError, or InvalidInputError for what can name no item."""

@@ -135,11 +135,8 @@ class LoadContext:
         limits = self._limits
         limit = limits.default_limit if limit is None else limit
         if not 1 <= limit <= limits.max_limit:
-            raise InvalidInputError(
-                "limit is out of range.",
-                field="limit",
-                limit=f"1 to {limits.max_limit}",
-                remedy="Ask for a number of items in the range.",
+            raise InvalidInputError.out_of_range(
+                "limit", f"1 to {limits.max_limit}", remedy="Ask for a number of items in the range."
             )
         if session is not None:
             require_length(session, field="session", limit=MAX_ITEM_NAME, minimum=1)

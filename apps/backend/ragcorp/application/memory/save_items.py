@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from ragcorp.application.validation.attribute_checks import MAX_METADATA_BYTES, require_external_id, superseded
 from ragcorp.application.validation.item_changes import ItemChange
 from ragcorp.application.validation.item_drafts import checked_draft
-from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemFailure, ItemOutcome, SaveOutcome
-from ragcorp.domain.documents import IngestStatus
+from ragcorp.domain.collections import Collection, Item, ItemDraft
+from ragcorp.domain.documents import IngestStatus, SaveOutcome, WriteFailure, WriteOutcome
 from ragcorp.domain.exceptions import ConflictError, RagcorpError
 from ragcorp.domain.ports.collections import ItemRepository
 from ragcorp.domain.principal import Principal
@@ -38,7 +38,7 @@ class SaveItems:
     def collection(self) -> Collection:
         return self._collection
 
-    async def save(self, draft: ItemDraft, *, principal: Principal) -> ItemOutcome:
+    async def save(self, draft: ItemDraft, *, principal: Principal) -> WriteOutcome:
         """Create or replace one item. Without a time, a stored item keeps its own and a new one gets the current time.
 
         Raises InvalidInputError, or ConflictError if the external_id is that of an item that the principal may not
@@ -60,7 +60,7 @@ class SaveItems:
             try:
                 ready = self._checked(self._dated(draft), principal)
             except RagcorpError as error:
-                outcomes[position] = ItemFailure(external_id=draft.external_id, error=error)
+                outcomes[position] = WriteFailure(external_id=draft.external_id, error=error)
                 continue
             name = (ready.external_id, ready.named_after)
             earlier = checked.pop(name, None)
@@ -69,7 +69,7 @@ class SaveItems:
                 checked[name] = earlier
                 continue
             if earlier is not None:
-                outcomes[earlier[0]] = ItemFailure(external_id=ready.external_id, error=superseded("item"))
+                outcomes[earlier[0]] = WriteFailure(external_id=ready.external_id, error=superseded("item"))
             checked[name] = (position, ready)
         for position, outcome in await self._save(list(checked.values()), principal):
             outcomes[position] = outcome
@@ -77,7 +77,7 @@ class SaveItems:
             outcomes[position] = _again(outcomes[first])
         return [outcome for outcome in outcomes if outcome is not None]
 
-    async def change(self, external_id: str, change: ItemChange, *, principal: Principal) -> ItemOutcome:
+    async def change(self, external_id: str, change: ItemChange, *, principal: Principal) -> WriteOutcome:
         """Apply ``change`` to a stored item without losing concurrent writes.
 
         Raises NotFoundError or InvalidInputError.
@@ -109,7 +109,7 @@ class SaveItems:
         except ConflictError as error:
             if len(drafts) == 1:
                 position, draft = drafts[0]
-                return [(position, ItemFailure(external_id=draft.external_id, error=error))]
+                return [(position, WriteFailure(external_id=draft.external_id, error=error))]
             # one item blocks the batch: the half without it is stored at once
             half = len(drafts) // 2
             return [*await self._save(drafts[:half], principal), *await self._save(drafts[half:], principal)]
@@ -117,4 +117,4 @@ class SaveItems:
 
 
 def _again(outcome: SaveOutcome | None) -> SaveOutcome | None:
-    return replace(outcome, status=IngestStatus.UNCHANGED) if isinstance(outcome, ItemOutcome) else outcome
+    return replace(outcome, status=IngestStatus.UNCHANGED) if isinstance(outcome, WriteOutcome) else outcome

@@ -51,18 +51,12 @@ class CircuitBreaker:
 
     def __init__(self, *, failures: int = 5, cooldown_seconds: float = 5.0) -> None:
         if failures < 0:
-            raise ConfigurationError(
-                "The failures that open a circuit are out of range.",
-                field="CIRCUIT_BREAKER_FAILURES",
-                limit="0 or more",
-                remedy="Use 0 to ask every source always.",
+            raise ConfigurationError.out_of_range(
+                "CIRCUIT_BREAKER_FAILURES", "0 or more", remedy="Use 0 to query every source always."
             )
         if not cooldown_seconds > 0:
-            raise ConfigurationError(
-                "The cooldown of a circuit is out of range.",
-                field="CIRCUIT_BREAKER_COOLDOWN_SECONDS",
-                limit="above 0",
-                remedy="Give a number of seconds.",
+            raise ConfigurationError.out_of_range(
+                "CIRCUIT_BREAKER_COOLDOWN_SECONDS", "above 0", remedy="Give a number of seconds."
             )
         self._failures = failures
         self._cooldown_seconds = cooldown_seconds

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from ragcorp.application.resilience.degradation_log import FAILURES
+from ragcorp.application.resilience.source_reports import FAILURES
 from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
 from ragcorp.application.status.report import ANSWERER
 from ragcorp.domain.retrieval import SourceReport

@@ -59,11 +59,8 @@ def in_utc(moment: datetime) -> datetime:
     try:
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except OverflowError:
-        raise InvalidInputError(
-            "occurred_at is out of range.",
-            field="occurred_at",
-            limit="years 1 to 9999 in UTC",
-            remedy="Give a time in that range.",
+        raise InvalidInputError.out_of_range(
+            "occurred_at", "years 1 to 9999 in UTC", remedy="Give a time in that range."
         ) from None
 
 

@@ -115,9 +115,7 @@ class GrepRequest:
                 remedy="List fewer or shorter ones.",
             )
         if not 1 <= self.max_passages <= MAX_PASSAGES:
-            raise InvalidInputError(
-                "max is out of range.", field="max", limit=f"1 to {MAX_PASSAGES}", remedy="Ask for fewer passages."
-            )
+            raise InvalidInputError.out_of_range("max", f"1 to {MAX_PASSAGES}", remedy="Ask for fewer passages.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

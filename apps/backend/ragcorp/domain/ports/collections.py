@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from ragcorp.domain.collections import Facets, Item, ItemDraft, ItemOutcome, ItemPage, ItemSelection
-from ragcorp.domain.documents import Chunk
+from ragcorp.domain.collections import Facets, Item, ItemDraft, ItemSelection
+from ragcorp.domain.documents import Chunk, Page, WriteOutcome
 from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.storage import SimilarChunks
@@ -18,7 +18,7 @@ from ragcorp.domain.search.candidates import Description, Features
 class ItemRepository(Protocol):
     """The items of one collection (memory or history). Outages are a StorageUnavailableError."""
 
-    async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[ItemOutcome]:
+    async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[WriteOutcome]:
         """Create or replace the items, in one transaction; equal items stay unchanged.
 
         The last of several drafts with one ``external_id`` wins. Raises ConflictError for an existing item that the
@@ -27,7 +27,7 @@ class ItemRepository(Protocol):
 
     async def change(
         self, external_id: str, change: Callable[[Item], ItemDraft], *, principal: Principal
-    ) -> ItemOutcome:
+    ) -> WriteOutcome:
         """Replace the item by the result of ``change``, a pure function, under one lock.
 
         Raises NotFoundError, and the errors of ``change``.
@@ -38,7 +38,8 @@ class ItemRepository(Protocol):
 
     async def list_page(
         self, selection: ItemSelection, *, principal: Principal, limit: int, after: str | None = None
-    ) -> ItemPage: ...
+    ) -> Page[Item, str]:
+        """Return items in the order of ``external_id``, from above the name ``after``."""
 
     async def latest_of_conversation(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
         """Return the principal's own last private items of a session, oldest first (by occurred_at, then id).

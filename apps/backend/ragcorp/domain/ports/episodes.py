@@ -1,17 +1,10 @@
 """Port of episodes: the entities shown in each turn."""
 
-from collections.abc import Sequence
 from typing import Protocol
 
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.structure.entities import EntityIdentity
-from ragcorp.domain.structure.hydration import (
-    DroppedEntity,
-    HydratedEntity,
-    HydrationUse,
-    HydrationWarning,
-    RecordedTurn,
-)
+from ragcorp.domain.structure.hydration import Hydration, RecordedTurn
 
 
 class EpisodeStore(Protocol):
@@ -23,19 +16,8 @@ class EpisodeStore(Protocol):
     async def hydrated(self, episode_id: str, *, principal: Principal, limit: int) -> tuple[EntityIdentity, ...]:
         """Return the distinct entities of earlier turns: the latest turn first, then by position."""
 
-    async def record(
-        self,
-        episode_id: str,
-        *,
-        query: str,
-        model: str | None,
-        entities: Sequence[HydratedEntity],
-        dropped: Sequence[DroppedEntity],
-        warnings: Sequence[HydrationWarning],
-        use: HydrationUse,
-        principal: Principal,
-    ) -> int:
-        """Store the next turn and return its number (from 1)."""
+    async def record(self, hydration: Hydration, *, query: str, principal: Principal) -> int:
+        """Store the next turn of the hydration's episode and return its number (from 1)."""
 
     async def read(self, episode_id: str, *, principal: Principal, turn: int | None = None) -> RecordedTurn:
         """Return a turn, the latest by default, without entities that the principal may not read now.

@@ -56,17 +56,17 @@ class HostPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileLines:
-    """Lines of a file and the texts of its matches.
+    """Lines of a file and the texts of its matches; without lines, the file.
 
-    ``names`` are the paths by which a stored document may know the file, ``root/relative`` first. ``line_texts`` are
-    some of the matched lines, stripped; of a long one the part around its match.
+    ``names`` are the paths by which a stored document may refer to the file, ``root/relative`` first. ``line_texts``
+    are some of the matched lines, stripped; of a long one the part around its match.
     """
 
     names: tuple[str, ...]
-    line_start: int
-    line_end: int
-    matched_lines: tuple[int, ...]
-    matched_texts: tuple[str, ...]
+    line_start: int = 1
+    line_end: int = 1
+    matched_lines: tuple[int, ...] = ()
+    matched_texts: tuple[str, ...] = ()
     line_texts: tuple[str, ...] = ()
 
 

@@ -4,20 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
 
+from ragcorp.domain.documents import Page, SaveOutcome
 from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.extraction import Extraction, ExtractionTask, ExtractorVersion
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.graph import (
-    Entity,
-    EntityDraft,
-    EntityPage,
-    Fact,
-    FactDraft,
-    FactPage,
-    GraphFailure,
-    GraphOutcome,
-    GraphSelection,
-)
+from ragcorp.domain.graph import Entity, EntityDraft, Fact, FactDraft, GraphSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import RankedList
 
@@ -31,9 +22,7 @@ class GraphRepository(Protocol):
     readable if one of those facts is.
     """
 
-    async def save_entities(
-        self, drafts: Sequence[EntityDraft], *, principal: Principal
-    ) -> list[GraphOutcome | GraphFailure]:
+    async def save_entities(self, drafts: Sequence[EntityDraft], *, principal: Principal) -> list[SaveOutcome]:
         """Create or replace the entities; equal ones stay unchanged. The failure of one stops no other."""
 
     async def get_entity(self, external_id: str, *, principal: Principal) -> Entity:
@@ -41,7 +30,7 @@ class GraphRepository(Protocol):
 
     async def list_entities(
         self, selection: GraphSelection, *, principal: Principal, limit: int, after: str | None = None
-    ) -> EntityPage: ...
+    ) -> Page[Entity, str]: ...
 
     async def delete_entity(self, external_id: str, *, principal: Principal) -> None:
         """Delete an entity and its facts. Raises NotFoundError.
@@ -49,9 +38,7 @@ class GraphRepository(Protocol):
         Facts that the principal may not read stay; then the entity stays too, undeclared and without a description.
         """
 
-    async def save_facts(
-        self, drafts: Sequence[FactDraft], *, principal: Principal
-    ) -> list[GraphOutcome | GraphFailure]:
+    async def save_facts(self, drafts: Sequence[FactDraft], *, principal: Principal) -> list[SaveOutcome]:
         """Create or replace the facts; equal ones stay unchanged. The failure of one stops no other.
 
         Unknown entities that a fact names are created, undeclared.
@@ -62,7 +49,7 @@ class GraphRepository(Protocol):
 
     async def list_facts(
         self, selection: GraphSelection, *, principal: Principal, limit: int, after: str | None = None
-    ) -> FactPage: ...
+    ) -> Page[Fact, str]: ...
 
     async def delete_fact(self, external_id: str, *, principal: Principal) -> None:
         """Delete a fact, and its undeclared entities without another fact. Raises NotFoundError."""
@@ -71,9 +58,7 @@ class GraphRepository(Protocol):
 class DraftSaving(Protocol[Draft_contra]):
     """Stores entities, or facts, in batches; a bad one is reported in its place."""
 
-    async def save_many(
-        self, drafts: Sequence[Draft_contra], *, principal: Principal
-    ) -> list[GraphOutcome | GraphFailure]: ...
+    async def save_many(self, drafts: Sequence[Draft_contra], *, principal: Principal) -> list[SaveOutcome]: ...
 
 
 class GraphSearch(Protocol):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
-from ragcorp.domain.documents import Chunk, ChunkDraft, Document, DocumentAttributes, ParsedText, SourceFile
+from ragcorp.domain.documents import Chunk, ChunkDraft, Document, DocumentAttributes, Page, ParsedText, SourceFile
 from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ingestion import IngestResult
@@ -85,14 +85,6 @@ class DocumentSelection:
     prefix: str = ""
     filters: Filters = ()
     deleted: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentPage:
-    """A page of documents in the order of ``external_id``; ``next_after`` is None at the end."""
-
-    documents: tuple[Document, ...]
-    next_after: str | None
 
 
 class DocumentRepository(Protocol):
@@ -187,7 +179,8 @@ class DocumentStore(Protocol):
 
     async def list_page(
         self, selection: DocumentSelection, *, principal: Principal, limit: int, after: str | None = None
-    ) -> DocumentPage: ...
+    ) -> Page[Document, str]:
+        """Return documents in the order of ``external_id``, from above the name ``after``."""
 
     async def soft_delete(self, selection: DocumentSelection, *, principal: Principal) -> int:
         """Hide the selected documents; return their number.
@@ -213,6 +206,11 @@ class PendingChunk:
     workspace: str
     index_text: str
     index_hash: bytes
+
+    @property
+    def key(self) -> tuple[str, bytes]:
+        """Workspace and hash: equal texts of a workspace have one vector."""
+        return self.workspace, self.index_hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
@@ -67,10 +67,35 @@ class StepReport:
 
 
 class StepOutcome(NamedTuple):
-    """What is left after a step, in its order, and the step's report."""
+    """The candidates after a step, in order, and the step's report."""
 
     candidates: tuple[Candidate, ...]
     report: StepReport
+
+    @classmethod
+    def of(
+        cls,
+        step: str,
+        candidates: Sequence[Candidate],
+        *,
+        before: int | None = None,
+        formula: str = "",
+        parameters: Mapping[str, object] | None = None,
+        skipped: str | None = None,
+    ) -> StepOutcome:
+        """Return the outcome with its report; ``before`` is the number of candidates that went into the step."""
+        count = len(candidates)
+        return cls(
+            candidates=tuple(candidates),
+            report=StepReport(
+                step=step,
+                before=count if before is None else before,
+                after=count,
+                formula=formula,
+                parameters=parameters or {},
+                skipped=skipped,
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,9 @@ from typing import Unpack
 
 from ragcorp.application.graph.load import GraphLoad
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
+from ragcorp.domain.documents import WriteOutcome
 from ragcorp.domain.extraction import ExtractionReport
-from ragcorp.domain.graph import ENTITY, FACT, Entity, EntityReference, Fact, GraphOutcome, GraphSelection
+from ragcorp.domain.graph import ENTITY, FACT, Entity, EntityReference, Fact, GraphSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.library.attributes import FactDetails, GraphAttributes, attributes_of
 from ragcorp.interface.library.collections import Facade
@@ -37,7 +38,7 @@ class Graph(Facade):
         description: str = "",
         external_id: str | None = None,
         **attributes: Unpack[GraphAttributes],
-    ) -> GraphOutcome:
+    ) -> WriteOutcome:
         """Create the entity or replace the one of that name; without ``external_id`` kind, name and readers name it."""
         draft = entity_draft(
             name=name,
@@ -57,7 +58,7 @@ class Graph(Facade):
         external_id: str | None = None,
         kind: str = FACT,
         **details: Unpack[FactDetails],
-    ) -> GraphOutcome:
+    ) -> WriteOutcome:
         """Create the fact or replace the one of that name.
 
         A subject or object that is text is a name; an unknown entity is created. ``kind`` is the fact's type: the decay

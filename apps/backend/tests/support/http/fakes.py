@@ -178,7 +178,7 @@ class World:
     async def document_names(self) -> list[str]:
         documents = (await self.storage.ports()).documents
         page = await documents.list_page(DocumentSelection(), principal=Principal(), limit=500)
-        return [document.external_id for document in page.documents]
+        return [document.external_id for document in page.items]
 
     async def turns(self) -> list[Item]:
         page = await (await self.storage.ports()).history.list_page(ItemSelection(), principal=Principal(), limit=500)

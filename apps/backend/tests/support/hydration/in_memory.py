@@ -24,6 +24,7 @@ from ragcorp.domain.structure.entities import EntityIdentity, EntityKind, Entity
 from ragcorp.domain.structure.hydration import (
     DroppedEntity,
     HydratedEntity,
+    Hydration,
     HydrationUse,
     HydrationWarning,
     RecordedTurn,
@@ -285,28 +286,17 @@ class MemoryEpisodes:
         shown = (each.planned.entity.identity for turn in reversed(turns) for each in turn.entities)
         return tuple(dict.fromkeys(shown))[:limit]
 
-    async def record(
-        self,
-        episode_id: str,
-        *,
-        query: str,
-        model: str | None,
-        entities: Sequence[HydratedEntity],
-        dropped: Sequence[DroppedEntity],
-        warnings: Sequence[HydrationWarning],
-        use: HydrationUse,
-        principal: Principal,
-    ) -> int:
+    async def record(self, hydration: Hydration, *, query: str, principal: Principal) -> int:
         await self.faults.strike("record")
-        turns = self.turns.setdefault((principal.workspace, principal.subject, episode_id), [])
+        turns = self.turns.setdefault((principal.workspace, principal.subject, hydration.episode_id), [])
         turns.append(
             Turn(
                 query=query,
-                model=model,
-                entities=tuple(entities),
-                dropped=tuple(dropped),
-                warnings=tuple(warnings),
-                use=use,
+                model=hydration.model,
+                entities=hydration.entities,
+                dropped=hydration.dropped,
+                warnings=hydration.warnings,
+                use=hydration.use,
             )
         )
         return len(turns)

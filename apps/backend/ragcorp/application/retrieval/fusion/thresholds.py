@@ -61,10 +61,9 @@ def distance_thresholds(sources: Iterable[str], below: float) -> tuple[Threshold
     0.5
     """
     if not 0 < below <= MAX_DISTANCE:
-        raise InvalidInputError(
-            "vector_score_threshold is out of range.",
-            field="vector_score_threshold",
-            limit=f"above 0, up to {MAX_DISTANCE:g}, as a cosine distance",
+        raise InvalidInputError.out_of_range(
+            "vector_score_threshold",
+            f"above 0, up to {MAX_DISTANCE:g}, as a cosine distance",
             remedy="Choose a distance in the range, or leave it to the profile.",
         )
     return tuple(Threshold(source=source, score_type=ScoreType.COSINE_DISTANCE, below=below) for source in sources)

@@ -102,18 +102,16 @@ class RetrievalProfile:
         _require_range("fusion.rank_constant", self.rank_constant, 1, MAX_RANK_CONSTANT)
         for name, pool in self.pools.items():
             if not 0 < pool <= MAX_POOL:
-                raise InvalidInputError(
-                    "A source's pool is out of range.",
-                    field=f"pools.{name}",
-                    limit=f"above 0, up to {MAX_POOL:g} quarters of the window",
+                raise InvalidInputError.out_of_range(
+                    f"pools.{name}",
+                    f"above 0, up to {MAX_POOL:g} quarters of the window",
                     remedy="Choose a value in the range; 4 is the whole window.",
                 )
         for name, weight in self.weights.items():
             if not (math.isfinite(weight) and 0 <= weight <= MAX_WEIGHT):
-                raise InvalidInputError(
-                    "A fusion weight is out of range.",
-                    field=f"fusion.weights.{name}",
-                    limit=f"0 to {MAX_WEIGHT:g}",
+                raise InvalidInputError.out_of_range(
+                    f"fusion.weights.{name}",
+                    f"0 to {MAX_WEIGHT:g}",
                     remedy="Use 1 for a source of normal weight, 0 to leave it out of the score.",
                 )
 
@@ -168,9 +166,6 @@ class RetrievalProfile:
 
 def _require_range(name: str, value: int, low: int, high: int) -> None:
     if not low <= value <= high:
-        raise InvalidInputError(
-            f"{name} is out of range.",
-            field=name,
-            limit=f"{low} to {high}",
-            remedy="Choose a value in the range, or leave the field out.",
+        raise InvalidInputError.out_of_range(
+            name, f"{low} to {high}", remedy="Choose a value in the range, or leave the field out."
         )

@@ -59,9 +59,7 @@ class Rollout:
 
     def __post_init__(self) -> None:
         if not 0 <= self.percent <= 100:
-            raise ConfigurationError(
-                "The share of a roll-out is out of range.", field="HYBRID_ROLLOUT_PERCENT", limit="0 to 100"
-            )
+            raise ConfigurationError.out_of_range("HYBRID_ROLLOUT_PERCENT", "0 to 100")
 
     def arm_of(self, *, workspace: str, query: str) -> Arm:
         return Arm.NEW if bucket(workspace, query) / 100 < self.percent else Arm.OLD

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ragcorp.application.resilience.circuit_breaker import Admission, CircuitBreaker, Verdict
-from ragcorp.application.resilience.degradation_log import log_outage
+from ragcorp.application.resilience.source_reports import elapsed_ms, log_outage
 from ragcorp.application.resilience.time_bound import leave_behind
 from ragcorp.application.retrieval.search.plan import QueryPlan
 from ragcorp.domain.exceptions import ConfigurationError, InvalidInputError, InvalidRankingError, SourceUnavailableError
@@ -208,7 +208,14 @@ async def _query_one(name: str, call: _Call, identify: Identify) -> SourceResult
         return _failed(name, SourceOutcome.FAILED, started, "error")
     outcome = SourceOutcome.OK if first.hits or any(further) else SourceOutcome.EMPTY
     return SourceResult(
-        report=_report(name, outcome, started, reason=answer.incomplete, hits=len(first), cut=answer.cut),
+        report=SourceReport(
+            source=name,
+            outcome=outcome,
+            elapsed_ms=elapsed_ms(started),
+            reason=answer.incomplete,
+            hits=len(first),
+            cut=answer.cut,
+        ),
         answer=replace(answer, ranked_list=first, further=tuple(further)),
     )
 
@@ -253,17 +260,10 @@ def _reason(error: SourceUnavailableError) -> str:
 
 
 def _skipped(name: str, reason: str | None) -> SourceResult:
-    return SourceResult(report=_report(name, SourceOutcome.SKIPPED, 0.0, reason=reason))
+    report = SourceReport(source=name, outcome=SourceOutcome.SKIPPED, elapsed_ms=0.0, reason=reason)
+    return SourceResult(report=report)
 
 
 def _failed(name: str, outcome: SourceOutcome, started: float, reason: str) -> SourceResult:
-    return SourceResult(report=_report(name, outcome, started, reason=reason))
-
-
-def _report(
-    name: str, outcome: SourceOutcome, started: float, *, reason: str | None = None, hits: int = 0, cut: bool = False
-) -> SourceReport:
-    elapsed_ms = (time.perf_counter() - started) * 1000 if started else 0.0
-    return SourceReport(
-        source=name, outcome=outcome, elapsed_ms=round(elapsed_ms, 3), reason=reason, hits=hits, cut=cut
-    )
+    report = SourceReport(source=name, outcome=outcome, elapsed_ms=elapsed_ms(started), reason=reason)
+    return SourceResult(report=report)

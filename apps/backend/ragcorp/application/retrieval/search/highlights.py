@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ragcorp.application.resilience.source_reports import logged_failure
 from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.retrieval.search.plan import QueryPlan
-from ragcorp.application.retrieval.search.step_pipeline import step_out
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.ports.sources import SourceResult
 from ragcorp.domain.ports.text import TextAnalyzer
@@ -187,7 +187,7 @@ class Highlighter:
             look = self._analyses(hits, tokens, plan.request.query, looked_for)
             analyses = await run_until(plan.deadline, look)
         except (TimeoutError, StorageUnavailableError) as error:
-            return hits, (step_out(HIGHLIGHT, error, started),)
+            return hits, (logged_failure(HIGHLIGHT, error, started),)
         marked = tuple(
             replace(hit, highlights=_marks(hit, of_hit, analyses[hit.chunk.language], literals))
             for hit, of_hit in zip(hits, tokens, strict=True)

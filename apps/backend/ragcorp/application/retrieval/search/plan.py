@@ -126,11 +126,8 @@ class SearchPlanner:
             require_length(request.exact_keywords, field="exact_keywords", limit=MAX_GREP_QUERY)
             require_storable(request.exact_keywords, field="exact_keywords")
         if not 1 <= request.limit <= self._rules.max_limit:
-            raise InvalidInputError(
-                "limit is out of range.",
-                field="limit",
-                limit=f"1 to {self._rules.max_limit}",
-                remedy="Ask for fewer results and follow next_cursor.",
+            raise InvalidInputError.out_of_range(
+                "limit", f"1 to {self._rules.max_limit}", remedy="Ask for fewer results and follow next_cursor."
             )
 
     def _profile(self, request: SearchRequest) -> RetrievalProfile:

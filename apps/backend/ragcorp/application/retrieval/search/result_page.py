@@ -5,9 +5,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ragcorp.application.resilience.source_reports import logged_failure
 from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.retrieval.search.list_fusion import Ranking
-from ragcorp.application.retrieval.search.step_pipeline import step_out
 from ragcorp.application.retrieval.steps import neighbour_expansion, reranking
 from ragcorp.application.retrieval.steps.deduplication import collections_of
 from ragcorp.application.retrieval.steps.neighbour_expansion import expanded
@@ -65,7 +65,7 @@ class PageReader:
         try:
             shown = await run_until(deadline, self._expanded(hits, neighbours, plan.principal))
         except (TimeoutError, StorageUnavailableError) as error:
-            late = step_out(neighbour_expansion.STEP, error, started)
+            late = logged_failure(neighbour_expansion.STEP, error, started)
             return ResultPage(hits=hits, end=end, steps=(replace(report, skipped=late.reason),), reports=(late,))
         return ResultPage(hits=shown, end=end, steps=(report,))
 

@@ -15,7 +15,7 @@ from itertools import takewhile
 
 from ragcorp.application.retrieval.steps import reranking
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.search.candidates import Candidate, Features, StepOutcome, StepReport
+from ragcorp.domain.search.candidates import Candidate, Features, StepOutcome
 
 STEP = "diversification"
 FORMULA = "trade_off * relevance - (1 - trade_off) * max similarity to the chosen"
@@ -40,17 +40,13 @@ class Diversification:
 
     def __post_init__(self) -> None:
         if not 0 <= self.trade_off <= 1:
-            raise InvalidInputError(
-                "The trade-off of MMR is out of range.",
-                field="mmr_lambda",
-                limit="0 to 1",
-                remedy="Use 1 for relevance alone, less for more variety.",
+            raise InvalidInputError.out_of_range(
+                "mmr_lambda", "0 to 1", remedy="Use 1 for relevance alone, less for more variety."
             )
         if not 1 <= self.pool_size <= MAX_POOL_SIZE:
-            raise InvalidInputError(
-                "The pool of MMR is out of range.",
-                field="mmr_candidate_pool_size",
-                limit=f"1 to {MAX_POOL_SIZE}",
+            raise InvalidInputError.out_of_range(
+                "mmr_candidate_pool_size",
+                f"1 to {MAX_POOL_SIZE}",
                 remedy="A pool of some twenty is enough for a page; its cost grows with the square.",
             )
 
@@ -69,16 +65,8 @@ class Diversification:
         """
         pool = self.pool(candidates)
         chosen = self._chosen(pool, features)
-        return StepOutcome(
-            candidates=(*chosen, *candidates[len(pool) :]),
-            report=StepReport(
-                step=STEP,
-                before=len(candidates),
-                after=len(candidates),
-                formula=FORMULA,
-                parameters={"trade_off": self.trade_off, "pool_size": self.pool_size, "pool": len(pool)},
-            ),
-        )
+        parameters = {"trade_off": self.trade_off, "pool_size": self.pool_size, "pool": len(pool)}
+        return StepOutcome.of(STEP, (*chosen, *candidates[len(pool) :]), formula=FORMULA, parameters=parameters)
 
     def _chosen(self, pool: Sequence[Candidate], features: Features) -> list[Candidate]:
         keys = [candidate.key for candidate in pool]

@@ -37,19 +37,16 @@ def expanded(chunk: Chunk, neighbours: Mapping[tuple[UUID, int], Chunk], *, dist
     Raises InvalidInputError for a distance out of range.
 
     >>> chunk = Chunk(
-    ...     id='1', document_id=UUID(int=0), external_id='a', chunk_index=0, content='uno', heading_path=(), title='',
-    ...     language='es', path=None, metadata={}, line_start=1, line_end=1, page_start=None, page_end=None,
+    ...     id='1', document_id=UUID(int=0), external_id='a', content='uno', title='', language='es', path=None,
+    ...     line_start=1, line_end=1,
     ... )
     >>> following = replace(chunk, id='2', chunk_index=1, content='dos', line_start=2, line_end=2)
     >>> expanded(chunk, {(chunk.document_id, 1): following}, distance=1).content
     'uno\n[CHUNK BOUNDARY]\ndos'
     """
     if not 0 <= distance <= MAX_DISTANCE:
-        raise InvalidInputError(
-            "The distance of neighbours is out of range.",
-            field="expand_neighbors",
-            limit=f"0 to {MAX_DISTANCE}",
-            remedy="Read the document where more than that is needed.",
+        raise InvalidInputError.out_of_range(
+            "expand_neighbors", f"0 to {MAX_DISTANCE}", remedy="Read the document where more than that is needed."
         )
     if chunk.collection != CHUNK_COLLECTION:
         return chunk

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ragcorp.domain.exceptions import InvalidInputError, InvalidRankingError
 from ragcorp.domain.retrieval import HitKey
-from ragcorp.domain.search.candidates import Candidate, StepOutcome, StepReport
+from ragcorp.domain.search.candidates import Candidate, StepOutcome
 
 STEP = "rerank"
 FORMULA = "the reranker's score, for the first pool_size; behind them the others in their order"
@@ -31,10 +31,9 @@ class Reranking:
 
     def __post_init__(self) -> None:
         if not 1 <= self.pool_size <= MAX_POOL_SIZE:
-            raise InvalidInputError(
-                "The pool of reranking is out of range.",
-                field="rerank_pool_size",
-                limit=f"1 to {MAX_POOL_SIZE}",
+            raise InvalidInputError.out_of_range(
+                "rerank_pool_size",
+                f"1 to {MAX_POOL_SIZE}",
                 remedy="Rerank some twenty; the cost of the reranker grows with the pool.",
             )
 
@@ -63,17 +62,8 @@ class Reranking:
 
     def skipped(self, candidates: Sequence[Candidate], *, reason: str) -> StepOutcome:
         """Return the candidates as they are, and why the reranker did not judge them."""
-        return self._outcome(tuple(candidates), judged=0, skipped=reason)
+        return self._outcome(candidates, judged=0, skipped=reason)
 
-    def _outcome(self, candidates: tuple[Candidate, ...], *, judged: int, skipped: str | None = None) -> StepOutcome:
-        return StepOutcome(
-            candidates=candidates,
-            report=StepReport(
-                step=STEP,
-                before=len(candidates),
-                after=len(candidates),
-                formula=FORMULA,
-                parameters={"reranker": self.reranker, "pool_size": self.pool_size, "judged": judged},
-                skipped=skipped,
-            ),
-        )
+    def _outcome(self, candidates: Sequence[Candidate], *, judged: int, skipped: str | None = None) -> StepOutcome:
+        parameters = {"reranker": self.reranker, "pool_size": self.pool_size, "judged": judged}
+        return StepOutcome.of(STEP, candidates, formula=FORMULA, parameters=parameters, skipped=skipped)

@@ -8,8 +8,9 @@ import typer
 
 from ragcorp.application.graph.load import GraphLoad
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
+from ragcorp.domain.documents import WriteOutcome
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.graph import ENTITY, FACT, Entity, Fact, GraphOutcome, GraphSelection, Provenance
+from ragcorp.domain.graph import ENTITY, FACT, Entity, Fact, GraphSelection, Provenance
 from ragcorp.domain.moments import written_moment
 from ragcorp.interface.cli.console import options
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
@@ -233,5 +234,5 @@ GRAPH_COMMANDS: dict[str, CommandFunction] = {
 }
 
 
-def _show(call: Call, outcome: GraphOutcome) -> None:
+def _show(call: Call, outcome: WriteOutcome) -> None:
     call.output.line(graph_outcome(outcome), f"{outcome.external_id} {outcome.status}")
