@@ -49,10 +49,10 @@ class ExtractionTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionReport:
-    """Counts: ``chunks`` read (``reused`` from an earlier answer), ``failed`` to retry.
+    """Counts: ``chunks`` processed (``reused``: from an earlier extraction) or ``failed``, ``facts`` stored or
+    ``dropped``.
 
-    ``facts`` stored; ``dropped`` for lack of support in the text; ``removed`` because their chunk is gone;
-    ``remaining`` chunks to read.
+    ``removed`` facts lost their chunk; ``remaining`` chunks are to be processed.
     """
 
     chunks: int = 0

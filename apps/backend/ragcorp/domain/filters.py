@@ -167,10 +167,7 @@ def fields_of(filters: Iterable[Filter]) -> frozenset[str]:
 
 
 def narrowed_to(filters: Filters, collection: str) -> Filters | None:
-    """Return the filters for one collection with every condition on the collection resolved.
-
-    None if no item of the collection can pass.
-    """
+    """Return the filters with conditions on the collection resolved; None if no item of it can pass."""
     decided = [_decided(part, collection) for part in filters]
     if any(part is False for part in decided):
         return None

@@ -143,10 +143,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityReference:
-    """A fact's reference to an entity: by ``external_id``, or by ``name`` or alias; any kind if ``kind`` is None.
-
-    Raises InvalidInputError.
-    """
+    """A reference by ``external_id``, or by name or alias (any kind if ``kind`` is None). Raises InvalidInputError."""
 
     external_id: str | None = None
     name: str | None = None
@@ -168,10 +165,7 @@ class EntityReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """The source of a fact: a document by external_id, optionally one of its chunks; or a chunk by id.
-
-    Raises InvalidInputError.
-    """
+    """Source of a fact: a document, optionally one of its chunks, or a chunk by id. Raises InvalidInputError."""
 
     document: str | None = None
     chunk_index: int | None = None
@@ -243,10 +237,7 @@ def fact_name(
     chunk_index: int | None,
     readers: Readers,
 ) -> str:
-    """Return a generated external_id for a fact: ``fact:`` and 32 hex digits of a SHA-256.
-
-    ``subject`` and ``object`` are external_ids of entities. ``readers``: see ``entity_name``.
-    """
+    """Return a generated external_id: ``fact:`` and 32 hex digits of a SHA-256. ``readers`` as in ``entity_name``."""
     parts = [
         subject,
         " ".join(predicate.split()).casefold(),
@@ -272,10 +263,7 @@ class FactEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """A stored fact. ``document`` is the external_id of its source, ``chunk_index`` the chunk while it exists.
-
-    ``extracted``: a language model found it, and ``quote`` is the supporting text.
-    """
+    """A stored fact with its source document. ``extracted``: by a language model, supported by ``quote``."""
 
     id: str
     external_id: str
@@ -302,10 +290,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphSelection:
-    """Selects entities or facts by prefix of external_id and filters; entities by name, facts by entity.
-
-    ``name`` matches names and aliases, ignoring accents and case. ``entity`` is an external_id.
-    """
+    """Selects by prefix and filters, entities by ``name`` or alias (folded), facts by external_id of ``entity``."""
 
     prefix: str = ""
     filters: Filters = ()

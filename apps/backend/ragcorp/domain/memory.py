@@ -9,10 +9,7 @@ from ragcorp.domain.search.requests import SearchResponse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryItem:
-    """A retrieved passage as a memory item: a turn, memory, graph fact (``A -> B: predicate``) or chunk.
-
-    ``score`` is the retrieval's, higher is better.
-    """
+    """A retrieved passage as a memory item; the text of a graph fact is ``A -> B: predicate``."""
 
     id: str
     collection: str

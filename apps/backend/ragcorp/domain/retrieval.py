@@ -115,10 +115,7 @@ def _require_chunk_index(index: int) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedList:
-    """The hits of one source, best first. The rank of ``hits[i]`` is i + 1; no hit occurs twice.
-
-    Raises InvalidRankingError.
-    """
+    """Hits of one source, best first; ``hits[i]`` has rank i + 1. Raises InvalidRankingError for duplicates."""
 
     source: str
     score_type: str
@@ -146,9 +143,8 @@ class RankedList:
 
 
 class Contribution(NamedTuple):
-    """What one source gave to a fused score: ``rank`` starts at 1, ``value`` is the summand.
-
-    A tuple, as fusion makes hundreds of them a search: a frozen dataclass takes twice the time (docs/benchmarks.md).
+    """A source's part of a fused score. A tuple: fusion makes hundreds, in half the time of a dataclass
+    (benchmarks.md).
     """
 
     source: str
@@ -178,10 +174,7 @@ class SourceOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceReport:
-    """What became of one source in one query. ``reason`` is set when the source is named in ``degraded``.
-
-    ``cut``: a budget ended its search early, so that its list is good but not proven to be the best.
-    """
+    """Outcome of a source in a query; a ``reason`` puts it into ``degraded``. ``cut``: a budget ended it early."""
 
     source: str
     outcome: SourceOutcome

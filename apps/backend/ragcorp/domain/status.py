@@ -24,10 +24,7 @@ class Overall(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartStatus:
-    """A source or another component. Unless it is ``ok``, ``reason`` is a short stable word.
-
-    ``says`` is a sentence for people, ``remedy`` the action to take.
-    """
+    """A source or another component, with a stable word (``reason``), a sentence (``says``) and a ``remedy``."""
 
     source: str
     state: PartState = PartState.OK
@@ -46,10 +43,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContentCounts:
-    """Counts of what one principal may read. ``chunks`` excludes deleted documents.
-
-    ``waiting`` by kind: ``artifact_chunks``, ``memory``, ``history``, ``graph`` and ``structure``.
-    """
+    """Counts of what a principal may read; ``waiting`` by kind, such as ``artifact_chunks`` or ``memory``."""
 
     documents: int
     deleted_documents: int

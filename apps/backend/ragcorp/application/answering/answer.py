@@ -52,10 +52,7 @@ ABSTENTIONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerLimits:
-    """``max_passages`` bounds what the answerer reads; ``timeout_seconds`` is for the whole answer.
-
-    A request may name a ``limit`` up to ``max_limit``, like a search.
-    """
+    """``max_passages`` bounds what the answerer reads, ``max_limit`` what a request may name as ``limit``."""
 
     max_passages: int = 10
     max_limit: int = 50

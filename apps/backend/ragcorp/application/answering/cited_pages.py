@@ -28,10 +28,7 @@ class CitedPages:
     async def find(
         self, cited: Sequence[tuple[Chunk, Sequence[str]]], *, principal: Principal
     ) -> tuple[int | None, ...]:
-        """Return, for each passage, the page on which the first of its quotations begins.
-
-        It is the first page of the passage if no quotation is found or the pages come late; None without pages.
-        """
+        """Return the page on which each passage's first quotation begins, else the passage's first page, if any."""
         spans = [_span(chunk) for chunk, _ in cited]
         read = await self._read([span for span in dict.fromkeys(spans) if span is not None], principal)
         return tuple(

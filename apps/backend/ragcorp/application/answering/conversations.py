@@ -144,10 +144,7 @@ class Conversations:
 
 @dataclass(slots=True, kw_only=True)
 class Exchange:
-    """One question of a conversation and its answer. ``question`` replaces the ``query`` of the caller in the search.
-
-    Failures of the conversation are listed in ``degraded``. They fail no answer.
-    """
+    """A question, as asked (``query``) and as searched (``question``), and its answer. Failures go to ``degraded``."""
 
     conversations: Conversations
     query: str

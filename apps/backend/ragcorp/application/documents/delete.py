@@ -19,10 +19,7 @@ class DeleteDocument:
         await self._store.soft_delete_one(external_id, principal=principal)
 
     async def delete_selection(self, selection: DocumentSelection, *, principal: Principal) -> int:
-        """Delete the selected documents; return how many.
-
-        Raises InvalidInputError for an empty selection and for a prefix that no name can have.
-        """
+        """Return how many were deleted. Raises InvalidInputError for an empty selection or an impossible prefix."""
         require_selection(selection.prefix, selection.filters, collection=Collection.ARTIFACTS)
         return await self._store.soft_delete(selection, principal=principal)
 

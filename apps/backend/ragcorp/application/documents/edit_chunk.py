@@ -10,8 +10,8 @@ from itertools import islice
 
 import anyio.to_thread
 
-from ragcorp.application.documents.chunk_lookup import stored_chunk
-from ragcorp.application.documents.revision import DocumentRevision, ReadDocument, require_editable
+from ragcorp.application.documents.list_chunks import stored_chunk
+from ragcorp.application.documents.revise import ReadDocument, ReviseDocument, require_editable
 from ragcorp.application.validation.attribute_checks import prose, require_external_id
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import ConflictError, InvalidInputError
@@ -44,7 +44,7 @@ class EditChunk:
     repository: DocumentRepository
     store: DocumentStore
     catalogue: ChunkCatalogue
-    revision: DocumentRevision
+    revision: ReviseDocument
 
     async def replace(self, chunk_id: str, text: str, *, principal: Principal) -> ChunkEdit:
         """Replace the passage. Raises NotFoundError, InvalidInputError or ConflictError."""
@@ -155,10 +155,7 @@ def slice_of(chunk: Chunk, text: str) -> Slice:
 
 
 def slice_among(chunk: Chunk, text: str, *, position: int, count: int) -> Slice:
-    """Return the slice of the passage that is number ``position`` (from 0) of ``count`` equal ones in its first line.
-
-    Raises ConflictError unless that line has exactly ``count`` of them.
-    """
+    """Return slice ``position`` of the ``count`` equal ones in the line. Raises ConflictError if not that many."""
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
     if chunk.line_start <= len(starts):
         low = starts[chunk.line_start - 1]

@@ -44,10 +44,7 @@ class IngestDocument:
         return await self._with_vectors(outcome)
 
     async def ingest_many(self, requests: Sequence[IngestRequest], *, principal: Principal) -> list[IngestOutcome]:
-        """Store a batch in one transaction, in order of ``requests``; bad ones are reported and do not stop the others.
-
-        It does not wait for vectors. A document that is named twice counts as its last occurrence.
-        """
+        """Store a batch in one transaction; report bad documents in their place. A repeated name: the last counts."""
         outcomes: list[IngestOutcome | None] = [None] * len(requests)
         checked: dict[str, tuple[int, IngestRequest]] = {}
         for position, request in enumerate(requests):

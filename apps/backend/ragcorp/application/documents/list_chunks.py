@@ -1,9 +1,9 @@
 """Use case: list passages, and read one."""
 
-from ragcorp.application.documents.chunk_lookup import stored_chunk
 from ragcorp.application.validation import list_cursor
 from ragcorp.application.validation.attribute_checks import require_external_id
 from ragcorp.domain.documents import Chunk
+from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.ports.chunks import ChunkCatalogue, ChunkPosition, ChunkSelection
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal
@@ -34,6 +34,18 @@ class ListChunks:
     async def get(self, chunk_id: str, *, principal: Principal) -> Chunk:
         """Raises NotFoundError."""
         return await stored_chunk(self._repository, chunk_id, principal=principal)
+
+
+async def stored_chunk(repository: DocumentRepository, chunk_id: str, *, principal: Principal) -> Chunk:
+    """Raises NotFoundError."""
+    chunks = await repository.get_chunks([chunk_id], principal=principal)
+    if chunk_id not in chunks:
+        raise NotFoundError(
+            "There is no such passage.",
+            field="chunk_id",
+            remedy="Its id changes when its artifact is written: list the artifact's passages.",
+        )
+    return chunks[chunk_id]
 
 
 def _cursor(position: ChunkPosition) -> str:

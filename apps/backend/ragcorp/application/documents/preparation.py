@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from ragcorp.application.structure.extraction import extracted
+from ragcorp.application.structure.refresh import extracted
 from ragcorp.application.validation.attribute_checks import (
     MAX_METADATA_BYTES,
     MAX_TITLE,
@@ -59,10 +59,7 @@ class DocumentPreparation:
         return self._chunker.fingerprint(plain=self._parser.is_plain(filename))
 
     def check(self, request: IngestRequest, *, principal: Principal) -> IngestRequest:
-        """Return the request with checked attributes and media type, without reading the file's content.
-
-        Raises InvalidInputError, PayloadTooLargeError or UnsupportedMediaTypeError.
-        """
+        """Check attributes, size and media type without reading the content. Raises InvalidInputError or a subclass."""
         require_external_id(request.external_id)
         checked = checked_attributes(request.attributes, max_metadata_bytes=self._limits.max_metadata_bytes)
         attributes = owned_attributes(checked, principal)
@@ -81,10 +78,7 @@ class DocumentPreparation:
         return self._parser.parse(file)
 
     def prepare(self, checked: IngestRequest) -> DocumentWrite:
-        """Parse and chunk the file of a checked request.
-
-        Raises InvalidInputError, PayloadTooLargeError, UnsupportedMediaTypeError or UnreadableDocumentError.
-        """
+        """Parse and chunk the file of a checked request. Raises InvalidInputError or a subclass."""
         parsed = self.read(checked.file)
         return self.index(checked, parsed, content_hash=content_hash(checked))
 
@@ -163,10 +157,7 @@ def _path(checked: IngestRequest) -> str:
 
 
 def _found_path(metadata: Mapping[str, object], *, external_id: str, filename: str) -> str:
-    """Return the path of a document without one: the metadata's, else the external_id, else the file's name.
-
-    An external_id that is not a path ("local_file") is used last.
-    """
+    """Return the metadata's path, else the external_id if it is a path, else the file's name, else the external_id."""
     named = external_id if shown_path(external_id) else shown_path(filename)
     return metadata_path(metadata) or named or external_id
 
@@ -177,11 +168,7 @@ def _found_title(parsed: ParsedText, *, external_id: str) -> str:
 
 
 def document_title(found: str, *, external_id: str) -> str:
-    """Return the title of a file with the file's name if that adds words: ``Contrato (marco-acme-2025)``.
-
-    Every passage is indexed and embedded with it: a clause rarely repeats the parties of its contract. An external_id
-    without a suffix is not a file name.
-    """
+    """Return the title and, if it adds words, the file's name: ``Contrato (marco-acme-2025)``."""
     path = PurePosixPath(external_id)
     if not path.suffix or not _WORD.search(path.stem):
         return found[:MAX_TITLE]

@@ -17,10 +17,7 @@ class DropVectors:
     async def drop(
         self, *, name: str, dimensions: int | None = None, progress: Progress = no_progress
     ) -> tuple[EmbeddingModel, int]:
-        """Return the model and how many of its vectors went, cached ones included.
-
-        Raises InvalidInputError unless exactly one inactive model fits; else as the port.
-        """
+        """Return the model and the number of removed vectors. Raises InvalidInputError unless one model fits."""
         async with self._store.exclusively():
             found = [
                 state

@@ -21,10 +21,7 @@ UNBOUNDED_ATTEMPTS = 32_000
 
 
 class EmbedPending:
-    """Claims a batch of each backlog per round, embeds it and stores the vectors.
-
-    Items are their own cache (ADR-030): vectors of ``item_backlogs`` are kept neither in ``memory`` nor in the cache.
-    """
+    """Embeds a batch of each backlog. Vectors of items are not cached: items are their own cache (ADR-030)."""
 
     def __init__(
         self,
@@ -42,10 +39,7 @@ class EmbedPending:
         self._vectors = PassageVectors(embedder=embedder, cache=cache, memory=memory, observer=observer)
 
     async def embed(self, *, document_id: UUID | None = None, workspace: str | None = None) -> EmbedProgress:
-        """Process one batch of each backlog; of a document only chunks.
-
-        Raises StorageUnavailableError; an unavailable embedder is reported as ``failed``.
-        """
+        """Process a batch of each backlog, of a document only chunks. An embedder's outage counts as ``failed``."""
         return _total([await self._work_off(backlog, document_id, workspace) for backlog in self._backlogs])
 
     async def counts(self, *, document_id: UUID | None = None, workspace: str | None = None) -> BacklogCounts:

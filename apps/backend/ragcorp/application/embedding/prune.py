@@ -38,10 +38,7 @@ class PruneEmbeddings:
         dry_run: bool = False,
         on_progress: Callable[[int, int], None] = lambda _done, _total: None,
     ) -> PruneReport:
-        """Remove, in one transaction per batch, vectors last used ``unused_days`` ago or earlier.
-
-        Raises InvalidInputError for days outside [0, 36500] or a model that the database does not know.
-        """
+        """Remove vectors unused for ``unused_days``, in a transaction per batch. Raises InvalidInputError."""
         if not (math.isfinite(unused_days) and 0 <= unused_days <= MAX_DAYS):
             raise InvalidInputError.out_of_range("unused_days", f"0 to {MAX_DAYS:g}")
         if model is not None and model not in {cached.model.name for cached in await self._cache.status()}:

@@ -39,10 +39,7 @@ class ReembedStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReembedOutcome:
-    """Counts. ``known`` vectors came from the cache; the model refused ``rejected`` texts.
-
-    ``waiting`` texts have no vector of the active model yet, the rejected ones among them.
-    """
+    """Counts. ``known`` vectors came from the cache; ``waiting`` texts, ``rejected`` ones among them, have none yet."""
 
     model: EmbeddingModel
     status: ReembedStatus
@@ -73,10 +70,7 @@ class _Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reembed:
-    """Holds no connection while a model runs. An interrupted run continues where it stopped.
-
-    ``backlog``, with the same embedder, embeds what is left after the switch. ``sleep`` waits between attempts.
-    """
+    """Holds no connection while a model runs. An interrupted run continues where it stopped."""
 
     embedder: Embedder
     store: Reembedding
@@ -85,10 +79,10 @@ class Reembed:
     sleep: Sleep = asyncio.sleep
 
     async def reembed(self, *, switch: bool = True, progress: Progress = no_progress) -> ReembedOutcome:
-        """Return when the embedder's model is the active one; without ``switch``, when it could be.
+        """Return when the embedder's model is active; without ``switch``, when it could be. Vectors made so far are
+        kept.
 
-        Raises ConfigurationError, ConflictError (see the port), EmbedderUnavailableError or StorageUnavailableError;
-        vectors that were made are kept.
+        Raises ConfigurationError, ConflictError (see the port), EmbedderUnavailableError or StorageUnavailableError.
         """
         model = self.embedder.model
         async with self.store.exclusively():
@@ -206,10 +200,7 @@ class Reembed:
         return [*await self._vectors(texts[:half]), *await self._vectors(texts[half:])]
 
     async def _work_off(self, progress: Progress) -> int:
-        """Make what vectors still wait in the backlog; return how many are left, failed ones included.
-
-        Entries that another worker has claimed or that failed recently are left to the workers.
-        """
+        """Process the backlog, except what others have claimed; return how many texts are left, failed included."""
         counts = await self.backlog.counts()
         if counts.pending == counts.failed:
             return counts.pending

@@ -15,10 +15,7 @@ class SwitchBack:
     async def switch_back(
         self, *, name: str | None = None, dimensions: int | None = None, progress: Progress = no_progress
     ) -> ModelState:
-        """Activate the only inactive model with vectors, or the named one, and return how complete it is.
-
-        Raises InvalidInputError unless exactly one fits; else as the port.
-        """
+        """Activate the named or only inactive model with vectors. Raises InvalidInputError unless exactly one fits."""
         async with self._store.exclusively():
             model = (await self._chosen(name, dimensions)).model
             await self._store.refresh(model, rejected={})

@@ -23,10 +23,7 @@ class JudgedAnswer:
 
 
 class EvaluateAnswers:
-    """Asks questions about documents that are already in the principal's workspace.
-
-    A cited span is read from the document's text as the parser gives it, which is what is stored.
-    """
+    """Asks questions about documents in the principal's workspace; cited spans are read from their parsed text."""
 
     def __init__(self, *, answers: QuestionAnswering, files: FolderFiles, parser: DocumentParser) -> None:
         self._answers = answers
@@ -42,10 +39,7 @@ class EvaluateAnswers:
         principal: Principal,
         progress: Progress = no_progress,
     ) -> list[JudgedAnswer]:
-        """Return the judged answers in the order of the questions; ``request`` has all but the query.
-
-        Raises NotFoundError for a folder that is not there, and what ``AnswerQuery`` raises.
-        """
+        """Return the judged answers in the order of the questions. Raises NotFoundError for a missing folder."""
         lines = await anyio.to_thread.run_sync(self._lines, documents)
         judged_answers: list[JudgedAnswer] = []
         with progress("Asking", "questions") as report:

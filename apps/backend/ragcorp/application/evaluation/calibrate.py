@@ -42,10 +42,9 @@ class CalibrateFusion:
     async def calibrate(
         self, evaluation_set: EvaluationSet, *, principal: Principal, progress: Progress = no_progress
     ) -> Calibration:
-        """Return the estimate from up to 500 queries (evenly spaced) and 1,000 passages; store it if it is sound.
+        """Estimate from up to 500 queries, evenly spaced, and 1,000 passages; store a sound estimate.
 
-        Raises ConfigurationError where no model is configured, InvalidInputError for too few passages, and what a
-        search raises.
+        Raises ConfigurationError without a model and InvalidInputError for too few passages.
         """
         if not self._embedder.model.dimensions:
             raise ConfigurationError(

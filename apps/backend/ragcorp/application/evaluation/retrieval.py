@@ -37,11 +37,7 @@ class EvaluateRetrieval:
         depth: int = DEPTH,
         progress: Progress = no_progress,
     ) -> tuple[Measured, ...]:
-        """Return the runs in the order of ``profiles``, up to ``depth`` passages a query.
-
-        Query vectors are made beforehand: latencies cover sources, fusion and contents only.
-        Raises what a search raises.
-        """
+        """Return a run per profile, ``depth`` passages a query. Latencies exclude making query vectors."""
         queries = evaluation_set.queries
         if self._embedder.model.dimensions and any(profile.mode is not SearchMode.SPARSE for profile in profiles):
             with progress("Making query vectors", "queries") as report:

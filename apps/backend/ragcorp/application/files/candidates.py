@@ -27,11 +27,7 @@ Span = tuple[str, int, int]
 
 
 def file_passes(filters: Filters, path: str, *, access: FileAccess, language: str) -> bool:
-    """Return whether a file passes the filters.
-
-    Its external_id is its path, its language and sensitivity are those of all files, and it has no metadata. A field
-    that documents lack excludes every file.
-    """
+    """Return whether a file passes: its path is the external_id, its attributes those of all files, no metadata."""
     if fields_of(filters) - DOCUMENT_FIELDS:
         return False
     described = _description(access, language)
@@ -50,10 +46,7 @@ def file_passes(filters: Filters, path: str, *, access: FileAccess, language: st
 
 
 class FileCandidates:
-    """Describes and reads passages by path and lines.
-
-    Asks once more which files are documents that the caller may not read: a key may come from anywhere.
-    """
+    """Describes and reads passages by path and lines. Keys are untrusted: access is checked again."""
 
     def __init__(
         self, *, files: FileRepository, documents: FileDocuments, access: FileAccess, default_language: str = "es"

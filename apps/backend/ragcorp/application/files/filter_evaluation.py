@@ -20,10 +20,7 @@ _COMPARED: Mapping[Operator, Callable[..., bool]] = {
 
 
 def meets(filters: Filters, fields: Mapping[str, object]) -> bool:
-    """Return whether values pass the filters. ``fields`` maps field names to values, ``metadata`` to a mapping.
-
-    A field that is None or absent is missing.
-    """
+    """Return whether values by field name pass the filters; ``metadata`` is a mapping. None counts as missing."""
     return all(_meets(part, fields) for part in filters)
 
 

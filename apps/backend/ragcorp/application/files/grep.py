@@ -210,10 +210,7 @@ class GrepFiles:
         texts: _Texts,
         deadline: float,
     ) -> list[RankedPassage]:
-        """Return the first ``limit``. Those of one chunk are merged, with the lines between, at the best one's place.
-
-        If the merged one is too long, or can no longer be read, the best replaces it.
-        """
+        """Return the first ``limit``, those of one chunk merged unless that is too long or unreadable."""
         groups: dict[ChunkPlace | _Place, list[RankedPassage]] = {}
         for passage in passages:
             groups.setdefault(chunks.get(_place(passage)) or _place(passage), []).append(passage)

@@ -28,10 +28,7 @@ _AROUND = 2 * CONTEXT_LINES + 1
 
 
 def passages_of(matches: FileMatches, *, terms: Sequence[str]) -> tuple[RankedPassage, ...]:
-    """Return the passages of all files. ``line_end`` may be behind the end of the file.
-
-    ``terms`` are the texts of the term numbers in the marks.
-    """
+    """Return the passages of all files; ``line_end`` may exceed the file. Marks number the ``terms``."""
     rarity_of = _rarities(matches)
     whole = math.fsum(rarity_of.values())
     spoken = [folded(term) for term in terms]

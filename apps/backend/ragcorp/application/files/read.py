@@ -23,8 +23,7 @@ class ReadFile:
     ) -> FileText:
         """Return the lines ``line_start`` to ``line_end`` (from 1, inclusive), or all.
 
-        Raises a FileAccessError; InvalidInputError for an invalid path or lines; StorageUnavailableError if storage
-        cannot be checked: then nothing is read.
+        Raises a FileAccessError, InvalidInputError, or StorageUnavailableError: then nothing is read.
         """
         if not self._access.allows(principal):
             raise denied(())

@@ -38,9 +38,9 @@ timestamps of file systems are that coarse. It is read once more.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFile:
-    """The outcome of storing a file. ``outcome`` is None for a file that was being written while it was read.
+    """The outcome of storing a file: None if it was being written, ``unread`` if it could not be read.
 
-    ``unread``: the reading failed, not the content. ``replaced``: the document belonged to another folder.
+    ``replaced``: the document belonged to another folder.
     """
 
     entry: FileEntry
@@ -120,10 +120,7 @@ class FolderDocuments:
         principal: Principal,
         even_moving: frozenset[str] = frozenset(),
     ) -> AsyncGenerator[list[StoredFile]]:
-        """Yield the outcomes, a batch at a time.
-
-        ``even_moving`` are files to store even while they are being written. Raises StorageUnavailableError.
-        """
+        """Yield the outcomes in batches; ``even_moving`` files are stored even while they are being written."""
         described = self.described(options)
         batch: list[_Read] = []
         failed: list[StoredFile] = []

@@ -22,10 +22,7 @@ ProgressCallback = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderReport:
-    """Counts of the files by status, and the failures in order.
-
-    ``replaced``: updated documents that another folder had stored under the same external_id.
-    """
+    """Counts of files by status; ``replaced`` updated documents had been stored by another folder."""
 
     created: int
     updated: int
@@ -39,10 +36,7 @@ class FolderReport:
 
 
 class IngestFolder:
-    """Stores the files of a folder under their relative paths. One bad file stops no other.
-
-    Records which documents came from the folder: a later watch deletes them with their files.
-    """
+    """Stores files under their relative paths, and records them for a later watch. A bad file stops no other."""
 
     def __init__(self, *, documents: FolderDocuments, files: FolderFiles, default_language: str) -> None:
         self._documents = documents
@@ -50,10 +44,7 @@ class IngestFolder:
         self._default_language = default_language
 
     async def require_distinct_names(self, paths: Sequence[Path], *, gitignore: bool = True) -> None:
-        """Raises InvalidInputError if two of several paths have a file of one name: one would replace the other.
-
-        Raises MissingFileError for a missing path.
-        """
+        """Raises InvalidInputError if a name occurs below several paths, and MissingFileError for a missing path."""
         if len(paths) < 2:
             return
         names: Counter[str] = Counter()
@@ -82,10 +73,7 @@ class IngestFolder:
         gitignore: bool = True,
         on_progress: ProgressCallback | None = None,
     ) -> FolderReport:
-        """Ingest the files below ``root``; ``prefix`` goes before each external_id. Raises NotFoundError.
-
-        ``by_kind``: store source code with artifact_type ``code`` (None: if no attributes are given).
-        """
+        """Ingest the files below ``root``. ``by_kind`` stores source code as ``code``; None: if no attributes."""
         tree, scan = await self._scan(root, gitignore=gitignore)
         entries = [found.entry for found in scan.files]
         options = FolderOptions(

@@ -83,10 +83,7 @@ class SyncFolder:
         self._clock_ns = clock_ns
 
     async def sync(self, task: FolderTask, *, below: Collection[str] | None = None) -> SyncOutcome:
-        """Bring the documents in step with the tree, or with some of its paths, once.
-
-        Raises StorageUnavailableError, or ConflictError after a concurrent write: nothing is forgotten.
-        """
+        """Compare the tree or some paths once. Raises StorageUnavailableError, or ConflictError after another write."""
         before = await anyio.to_thread.run_sync(self._files.state, task.tree)
         if before.identity is None:
             return SyncOutcome(waiting=folder_out())

@@ -48,10 +48,7 @@ class WatchTimes:
 
 @dataclass(slots=True, kw_only=True)
 class _Watch:
-    """One watch: the pending places and times.
-
-    ``waits_for`` is the reported reason for waiting, until that is over.
-    """
+    """One watch: pending places and times, and the reported reason for waiting (``waits_for``)."""
 
     task: FolderTask
     places: set[str] = field(default_factory=set)
@@ -95,10 +92,7 @@ class WatchFolder:
         on_event: OnEvent,
         on_progress: OnProgress | None = None,
     ) -> Never:
-        """Run until cancelled. Waits for an unavailable folder or database, and forgets no change.
-
-        Raises MissingFileError if the path does not exist at the start.
-        """
+        """Run until cancelled, through outages of folder and database. Raises MissingFileError for a missing path."""
         tree = await anyio.to_thread.run_sync(self._files.locate, path)
         watch = _Watch(
             task=FolderTask(tree=tree, principal=principal, options=options, on_event=on_event, on_progress=on_progress)

@@ -193,10 +193,7 @@ class BudgetFilling:
     async def _keyword_candidates(
         self, turn: Turn, anchored: frozenset[EntityIdentity]
     ) -> tuple[HydrationCandidate, ...]:
-        """Return the entities of chunks with at least a fifth of the query's evidence, scored by the largest share.
-
-        Only BM25 gives shares; other rankings find nothing here.
-        """
+        """Return entities by the largest evidence share of their chunks, at least a fifth; only BM25 gives shares."""
         chunks = await self._keywords.find_chunks_full_text(
             turn.query, principal=turn.principal, filters=turn.filters, limit=MOST_CHUNKS
         )

@@ -49,10 +49,7 @@ MOST_LOGGED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HydrationOptions:
-    """Enabled anchors, budgets, the timeouts of each part (seconds), and the minimum cosine of a candidate.
-
-    ``semantic`` False turns off similarity and keywords.
-    """
+    """Anchors, budgets, timeouts (seconds) and minimum cosine; ``semantic`` False turns off similarity and keywords."""
 
     anchors: AnchorOptions = field(default_factory=AnchorOptions)
     semantic: bool = True
@@ -185,10 +182,7 @@ class HydrateEpisode:
 
 
 def described(query: str, mentions: Sequence[Mention]) -> str:
-    """Return the query without its file names, which are anchored: to a model, ``auth.go`` is similar to ``menu.go``.
-
-    If fewer than two content words would remain, return the query unchanged.
-    """
+    """Return the query without its anchored file names, which would distract a model, if two content words remain."""
     composed = unicodedata.normalize("NFC", query)
     rest, place = [], 0
     for mention in mentions:

@@ -16,10 +16,7 @@ class IntrospectHydration:
         self._episodes = episodes
 
     async def introspect(self, episode_id: str, *, principal: Principal, turn: int | None = None) -> RecordedTurn:
-        """Return a turn, the latest unless one is named.
-
-        Raises InvalidInputError for an invalid name or number, NotFoundError where the caller has no such turn.
-        """
+        """Return a turn, by default the latest. Raises InvalidInputError or NotFoundError."""
         require_length(episode_id, field="episode_id", limit=MAX_EPISODE_ID, minimum=1)
         require_storable(episode_id, field="episode_id")
         if turn is not None and (type(turn) is not int or not 1 <= turn <= MAX_TURN):

@@ -13,10 +13,7 @@ def hydrated_chunks(hydration: Hydration | None) -> tuple[Chunk, ...]:
 
 
 def not_repeated(chunks: Iterable[Chunk], shown: Iterable[Chunk]) -> Iterator[Chunk]:
-    """Yield the chunks whose text is not contained in the shown passages of their document, ignoring white space.
-
-    A chunk may span consecutive passages.
-    """
+    """Yield the chunks whose text, but for white space, is not in the shown passages of their document."""
     parts: dict[UUID, list[Chunk]] = {}
     for passage in shown:
         parts.setdefault(passage.document_id, []).append(passage)

@@ -106,10 +106,7 @@ class Authenticate:
         return Caller(principal=key.principal, scopes=key.scopes, key_id=key.id)
 
     async def any_exists(self) -> bool:
-        """Return whether a key was ever made; during an outage, the last known answer.
-
-        Raises StorageUnavailableError without one.
-        """
+        """Return whether a key was ever made; in an outage the last answer, else raises StorageUnavailableError."""
         if self._any_exists is not None and self._is_out():
             return self._any_exists
         if self._any_exists is None or self._clock() - self._any_queried >= EXISTENCE_SECONDS:
@@ -179,10 +176,7 @@ class Authenticate:
         return known
 
     async def _query(self, ask: Callable[[], Coroutine[Any, Any, Result]], *, lane: asyncio.Semaphore) -> Result:
-        """Query the store in bounded time, within the lane's limit; refuse at once shortly after an outage.
-
-        A query that a hung database does not release keeps its place in the lane, so hung connections stay bounded.
-        """
+        """Query the store in bounded time. A hung query keeps its place in the lane: hung connections stay bounded."""
         if self._is_out() or self._waiting >= MOST_WAITING:
             raise _out()
         if self._out_until is not None:  # this query probes the database; others are refused until it ends

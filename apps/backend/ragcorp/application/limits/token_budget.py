@@ -24,10 +24,9 @@ LAST_SECONDS = 5.0
 
 
 class TokenBudget:
-    """Counts tokens by key and UTC day; refuses a key that used ``daily_tokens`` (0 refuses none).
+    """Counts tokens by key and UTC day; refuses a key that used ``daily_tokens`` (0: none).
 
-    Counts are written in the background; those that the database refuses are written later. A call that began within
-    the budget may exceed it.
+    Counts are written in the background, later if the database is out. A call that began in time may exceed the budget.
     """
 
     def __init__(self, *, store: TokenUsageStore, daily_tokens: int, now: Callable[[], datetime]) -> None:

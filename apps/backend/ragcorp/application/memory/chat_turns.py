@@ -49,10 +49,8 @@ class TurnReader:
         self._seen: dict[str, int] = {}
 
     def read(self, turn: Mapping[str, object]) -> ItemDraft:
-        """Return a checked turn with its name, or the base of one.
-
-        Of several names of one field the first counts (TEXT, SPEAKER, SESSION, TIME); short values of unknown names
-        go to ``metadata``. Raises InvalidInputError.
+        """Return a checked, named turn. Of several names of a field the first counts; short unknown values are
+        metadata.
         """
         draft = self._draft(turn)
         named = checked_draft(draft, principal=self._principal)
@@ -90,10 +88,7 @@ class TurnReader:
 
 
 def moment(value: object) -> datetime:
-    """Parse an ISO 8601 time (UTC without a zone), or an epoch in seconds, ms, µs or ns; return it in UTC.
-
-    Raises ValueError.
-    """
+    """Parse ISO 8601 (UTC without a zone) or an epoch in seconds, ms, µs or ns; return UTC. Raises ValueError."""
     if isinstance(value, str):
         written = value.strip()
         if not _EPOCH.fullmatch(written) or re.fullmatch(r"\d{8}", written):  # 20260331 is a date

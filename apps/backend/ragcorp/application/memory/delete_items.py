@@ -19,9 +19,6 @@ class DeleteItems:
         await self._repository.delete_one(external_id, principal=principal)
 
     async def delete_selection(self, selection: ItemSelection, *, principal: Principal) -> int:
-        """Delete the selected items; return how many.
-
-        Raises InvalidInputError for an empty selection and for a prefix that no name can have.
-        """
+        """Return how many were deleted. Raises InvalidInputError for an empty selection or an impossible prefix."""
         require_selection(selection.prefix, selection.filters, collection=self._collection)
         return await self._repository.delete(selection, principal=principal)

@@ -44,10 +44,7 @@ def neutral_item(item: MemoryItem) -> MemoryItem:
 def format_memory_briefing(
     items: Sequence[MemoryItem], *, item_characters: int = MAX_ITEM_CHARS, max_characters: int = MAX_MEMORY_CHARS
 ) -> str:
-    """Return the header and one line per item, or "" without items.
-
-    A text is cut to ``item_characters``; the list ends before the first item that exceeds ``max_characters``.
-    """
+    """Return the header and a line per item, cut to ``item_characters``, within ``max_characters``; or ""."""
     lines: list[str] = []
     left = max_characters - len(HEADER)
     for item in items:
@@ -62,10 +59,7 @@ def format_memory_briefing(
 
 
 def fenced(briefing: str, *, token: str) -> str:
-    """Return the briefing as a <memory> element between two equal lines with ``token``; "" stays "".
-
-    ``token`` is random per request; occurrences in the briefing become x.
-    """
+    """Return the briefing as <memory> between two lines with ``token``, which becomes x inside; "" stays ""."""
     if not briefing:
         return ""
     fence = f"MEMORY-{token}"
@@ -128,10 +122,7 @@ class LoadContext:
     async def load(
         self, query: str = DEFAULT_QUERY, *, limit: int | None = None, session: str | None = None, principal: Principal
     ) -> MemoryContext:
-        """Return the context of the best ``limit`` items, of one ``session`` if it is given.
-
-        Raises InvalidInputError, and AllSourcesFailedError, also at the timeout.
-        """
+        """Return the best items, of one ``session`` if given. Raises InvalidInputError or AllSourcesFailedError."""
         limits = self._limits
         limit = limits.default_limit if limit is None else limit
         if not 1 <= limit <= limits.max_limit:

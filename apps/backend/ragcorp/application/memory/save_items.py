@@ -39,20 +39,16 @@ class SaveItems:
         return self._collection
 
     async def save(self, draft: ItemDraft, *, principal: Principal) -> WriteOutcome:
-        """Create or replace one item. Without a time, a stored item keeps its own and a new one gets the current time.
+        """Create or replace an item; without a time it keeps its own or gets the current one.
 
-        Raises InvalidInputError, or ConflictError if the external_id is that of an item that the principal may not
-        read.
+        Raises InvalidInputError, or ConflictError for an item that the principal may not read.
         """
         checked = self._checked(self._dated(draft), principal)
         (outcome,) = await self._repository.save_many([checked], principal=principal)
         return outcome
 
     async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[SaveOutcome]:
-        """Store a batch in one transaction, in order of ``drafts``; bad ones are reported and do not stop the others.
-
-        Of items with one name the last counts; an equal repetition is unchanged.
-        """
+        """Store a batch in one transaction; report bad drafts in their place. Of a repeated name, the last counts."""
         outcomes: list[SaveOutcome | None] = [None] * len(drafts)
         repeated: list[tuple[int, int]] = []
         checked: dict[tuple[str | None, str | None], tuple[int, ItemDraft]] = {}
@@ -78,10 +74,7 @@ class SaveItems:
         return [outcome for outcome in outcomes if outcome is not None]
 
     async def change(self, external_id: str, change: ItemChange, *, principal: Principal) -> WriteOutcome:
-        """Apply ``change`` to a stored item without losing concurrent writes.
-
-        Raises NotFoundError or InvalidInputError.
-        """
+        """Apply ``change`` without losing concurrent writes. Raises NotFoundError or InvalidInputError."""
         require_external_id(external_id)
 
         def changed(item: Item) -> ItemDraft:

@@ -44,10 +44,7 @@ class _Circuit:
 
 
 class CircuitBreaker:
-    """One circuit per source. Time is an argument: seconds on a monotonic clock.
-
-    ``failures`` in a row open a circuit for ``cooldown_seconds``; 0 never opens one. Raises ConfigurationError.
-    """
+    """One circuit per source; ``failures`` in a row (0: never) open it for ``cooldown_seconds``. Time is monotonic."""
 
     def __init__(self, *, failures: int = 5, cooldown_seconds: float = 5.0) -> None:
         if failures < 0:

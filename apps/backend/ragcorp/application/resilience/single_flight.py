@@ -42,10 +42,7 @@ class SingleFlight(Generic[Key, AnyFlight]):
         return flight
 
     async def ended(self, flights: Collection[AnyFlight]) -> None:
-        """Wait until the calls have ended, whatever their outcome.
-
-        A caller that is cancelled leaves the others waiting; the last one cancels the call.
-        """
+        """Wait until the calls have ended, whatever their outcome. The last cancelled caller cancels the call."""
         for flight in flights:
             flight.waiting += 1
         try:

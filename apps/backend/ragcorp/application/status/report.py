@@ -76,10 +76,7 @@ Turn = Callable[[], AbstractAsyncContextManager[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceFacts:
-    """Facts that do not change while the service runs.
-
-    ``off`` are the parts disabled by configuration, ``models`` the enabled ones that are not sources.
-    """
+    """Facts that do not change: the parts that are ``off``, and the enabled ``models`` that are not sources."""
 
     version: str
     model: str | None
@@ -90,11 +87,7 @@ class ServiceFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportStatus:
-    """Reports the state of the service's parts.
-
-    ``circuits`` has the state of each source's circuit, ``failed_calls`` the reason of the latest failed call to each
-    model or source.
-    """
+    """Reports the state of the parts, by circuits and by the reason of each model's latest failed call."""
 
     facts: ServiceFacts
     circuits: Callable[[], Mapping[str, str]]

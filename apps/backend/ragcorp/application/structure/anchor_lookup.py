@@ -79,10 +79,7 @@ class AnchorLookup:
     async def find(
         self, mentions: Sequence[Mention], *, episode_id: str | None = None, principal: Principal, filters: Filters
     ) -> FoundAnchors:
-        """Return the anchors of the mentions and of the episode's earlier entities.
-
-        Raises StorageUnavailableError, except for earlier turns: if they cannot be read, they are left out.
-        """
+        """Return the anchors. Raises StorageUnavailableError; unreadable earlier turns are left out instead."""
         files_wanted, entities_wanted = wanted_names(mentions, options=self._options)
         look = _Look(index=self._index, principal=principal, filters=filters, near=near_words(mentions))
         async with _parallel() as group:

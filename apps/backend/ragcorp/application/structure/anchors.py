@@ -200,10 +200,7 @@ def _neighbours(
     anchored: frozenset[EntityIdentity],
     options: AnchorOptions,
 ) -> Iterator[tuple[EntityRef, AnchorReason, int]]:
-    """Yield neighbours with the order of their symbol: calls, callers, then the same file, nearest first.
-
-    Existing anchors do not count against the limit. Where there are too many, they are taken in rounds by symbol.
-    """
+    """Yield calls, callers, then the same file, nearest first, in rounds by symbol; anchors are not counted."""
     of_symbols = [neighbours.get(symbol.id, SyntaxNeighbours()) for symbol in symbols]
     kinds = (
         (AnchorReason.AST_CALLS, options.calls, [entry.calls for entry in of_symbols]),

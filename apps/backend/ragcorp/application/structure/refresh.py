@@ -8,8 +8,8 @@ from uuid import UUID
 
 import anyio.to_thread
 
-from ragcorp.application.structure.extraction import extracted
 from ragcorp.application.upkeep.task_progress import Report
+from ragcorp.domain.documents import ParsedText
 from ragcorp.domain.exceptions import ConflictError, RagcorpError
 from ragcorp.domain.ports.structure import StructureBacklog, StructureExtractor, UnstructuredDocument
 from ragcorp.domain.structure.entities import DocumentStructure
@@ -33,10 +33,7 @@ class RefreshedStructure:
 
 
 class RefreshStructure:
-    """Processes the documents of all workspaces in batches, and resumes where it stopped.
-
-    Extraction runs in a worker thread without holding a connection.
-    """
+    """Processes all workspaces in batches, in a worker thread without a connection; resumes where it stopped."""
 
     def __init__(
         self, *, backlog: StructureBacklog, extractor: StructureExtractor, is_plain: Callable[[str], bool]
@@ -85,11 +82,17 @@ class RefreshStructure:
         }
 
 
-class StructureWorker:
-    """Refreshes at the start and every ``look_seconds``: other services may run other versions or extras.
+def extracted(extractor: StructureExtractor, parsed: ParsedText, *, path: str, title: str) -> DocumentStructure:
+    """Return the structure; if the extractor fails, log it and return one without entities."""
+    try:
+        return extractor.extract(parsed, path=path, title=title)
+    except Exception:  # a parser met what its authors did not: the text is stored and found all the same
+        logger.exception("the entities of a document could not be extracted")
+        return DocumentStructure(fingerprint=extractor.fingerprint, path=path)
 
-    Documents that failed or changed while they were read are retried after ``retry_seconds``.
-    """
+
+class StructureWorker:
+    """Refreshes every ``look_seconds``, as other services may run other versions; after failures sooner."""
 
     def __init__(
         self, *, refresh: RefreshStructure, retry_seconds: float = RETRY_SECONDS, look_seconds: float = LOOK_SECONDS

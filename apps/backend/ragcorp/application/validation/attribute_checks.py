@@ -65,11 +65,7 @@ def in_utc(moment: datetime) -> datetime:
 
 
 def owned_attributes(attributes: DocumentAttributes, principal: Principal) -> DocumentAttributes:
-    """Return the attributes with the owner that their scope needs.
-
-    Raises InvalidInputError for what the writer could not read back: above its clearance, private to
-    another subject, or of a group that it is not in.
-    """
+    """Set the owner of the scope. Raises InvalidInputError for what the writer could not read back."""
     if attributes.sensitivity > principal.clearance:
         raise InvalidInputError(
             "sensitivity is above your own clearance.",
@@ -107,10 +103,7 @@ def require_external_id(external_id: str) -> None:
 
 
 def require_selection(prefix: str, filters: Filters, *, collection: Collection) -> None:
-    """Raise InvalidInputError for a prefix that no name can have, and unless prefix or filters narrow the collection.
-
-    Naming the collection itself narrows nothing.
-    """
+    """Raise InvalidInputError for an impossible prefix, and unless prefix or filters narrow the collection."""
     require_storable(prefix, field="prefix")
     if not prefix and narrowed_to(filters, collection) == ():
         raise InvalidInputError(

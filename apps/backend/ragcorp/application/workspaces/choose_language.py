@@ -17,10 +17,7 @@ class ChooseLanguage:
         self._default_language = default_language
 
     async def choose(self, language: str | None, *, principal: Principal) -> tuple[str, ...]:
-        """Set the language (None: the setting's) and return the languages of queries, the chosen one first.
-
-        Raises InvalidInputError for an invalid code.
-        """
+        """Set the language (None: the setting's), and return the query languages. Raises InvalidInputError."""
         if language is not None and not LANGUAGE_CODE.fullmatch(language):
             raise InvalidInputError(
                 "language is not a language code.",

@@ -120,10 +120,7 @@ class GrepRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineSearch:
-    """A repository's search: lines that contain one of the ``terms``.
-
-    ``fold_accents``: a letter also matches itself with another accent or none. ``max_lines`` bounds the matched lines.
-    """
+    """A search for lines with any of ``terms``. ``fold_accents`` ignores accents; ``max_lines`` bounds matches."""
 
     terms: tuple[str, ...]
     mode: GrepMode = GrepMode.LITERAL
@@ -159,10 +156,7 @@ class MatchedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkippedFiles:
-    """Counts of files that were not searched: binary, too large, refused or unreadable.
-
-    The counts do not depend on the query, so they reveal nothing about files that may not be read.
-    """
+    """Counts of unsearched files, which do not depend on the query: they reveal nothing about unreadable files."""
 
     binary: int = 0
     too_large: int = 0
@@ -171,10 +165,7 @@ class SkippedFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileMatches:
-    """The result of a file search. ``cut``: it stopped at a limit. ``timed_out``: it stopped at its deadline.
-
-    ``unavailable`` are the roots that could not be entered.
-    """
+    """Result of a file search; ``cut``: stopped at a limit. ``unavailable`` roots could not be entered."""
 
     files: tuple[MatchedFile, ...]
     searched: int

@@ -15,10 +15,7 @@ ChunkPosition = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkSelection:
-    """Chunks of artifacts whose external_id starts with ``prefix``, or is ``artifact``, and that meet ``filters``.
-
-    ``lines``: only chunks that overlap the lines from the first to the last.
-    """
+    """Chunks of artifacts by prefix or ``artifact``, by ``filters``, and by overlap with ``lines`` (first, last)."""
 
     prefix: str = ""
     artifact: str | None = None
@@ -27,10 +24,7 @@ class ChunkSelection:
 
 
 class ChunkCatalogue(Protocol):
-    """Lists the chunks of documents that are not deleted, by external_id and then in the order of the text.
-
-    Outages are a StorageUnavailableError.
-    """
+    """Lists chunks of existing documents by external_id, in text order. Outages are a StorageUnavailableError."""
 
     async def list_page(
         self, selection: ChunkSelection, *, principal: Principal, limit: int, after: ChunkPosition | None = None

@@ -28,10 +28,7 @@ class ItemRepository(Protocol):
     async def change(
         self, external_id: str, change: Callable[[Item], ItemDraft], *, principal: Principal
     ) -> WriteOutcome:
-        """Replace the item by the result of ``change``, a pure function, under one lock.
-
-        Raises NotFoundError, and the errors of ``change``.
-        """
+        """Replace the item by ``change(item)``, pure, under one lock. Raises NotFoundError, and its errors."""
 
     async def get(self, external_id: str, *, principal: Principal) -> Item:
         """Raises NotFoundError."""
@@ -63,10 +60,7 @@ class CollectionChannels(Protocol):
     async def matching(
         self, query: str, *, principal: Principal, filters: Filters, limit: int, since: datetime | None = None
     ) -> tuple[RankedList, bool]:
-        """Return up to ``limit`` items by BM25 over the readable ones, and whether a budget cut the search.
-
-        ``since``: only items that occurred at that moment or later.
-        """
+        """Return up to ``limit`` items by BM25, none from before ``since``, and whether a budget cut the search."""
 
 
 class CandidateStore(Protocol):
@@ -75,10 +69,7 @@ class CandidateStore(Protocol):
     async def describe(
         self, keys: Sequence[HitKey], *, principal: Principal, filters: Filters = ()
     ) -> dict[HitKey, Description]:
-        """Return the candidates that pass the filters, in one round trip.
-
-        A collection without one of the filtered fields has none.
-        """
+        """Return the candidates that pass the filters, in one round trip; a lacking field lets none pass."""
 
     async def features(self, keys: Sequence[HitKey], *, principal: Principal) -> Features:
         """Return cosines and lexemes for diversification, in one round trip; for some twenty candidates."""

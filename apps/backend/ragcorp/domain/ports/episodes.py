@@ -8,10 +8,7 @@ from ragcorp.domain.structure.hydration import Hydration, RecordedTurn
 
 
 class EpisodeStore(Protocol):
-    """Episodes by (workspace, subject, episode_id): one caller's is never another's.
-
-    Outages are a StorageUnavailableError.
-    """
+    """Episodes by workspace, subject and episode_id. Outages are a StorageUnavailableError."""
 
     async def hydrated(self, episode_id: str, *, principal: Principal, limit: int) -> tuple[EntityIdentity, ...]:
         """Return the distinct entities of earlier turns: the latest turn first, then by position."""
@@ -20,10 +17,7 @@ class EpisodeStore(Protocol):
         """Store the next turn of the hydration's episode and return its number (from 1)."""
 
     async def read(self, episode_id: str, *, principal: Principal, turn: int | None = None) -> RecordedTurn:
-        """Return a turn, the latest by default, without entities that the principal may not read now.
-
-        Raises NotFoundError for an unknown episode or turn.
-        """
+        """Return a turn, by default the latest, without unreadable entities. Raises NotFoundError."""
 
     async def purge(self, *, older_than_days: float) -> int:
         """Delete older turns, and episodes without turns; return the number of turns."""

@@ -24,10 +24,7 @@ class FileRepository(Protocol):
         """
 
     async def names(self, path: str) -> tuple[str, ...]:
-        """Return the paths by which the file at ``path`` can be read, ``root/relative`` first.
-
-        Raises a FileAccessError, and InvalidInputError for an invalid path.
-        """
+        """Return the paths of the file, ``root/relative`` first. Raises a FileAccessError, or InvalidInputError."""
 
     async def read(self, path: str, *, line_start: int | None = None, line_end: int | None = None) -> FileText:
         """Return a file, or lines of it. Raises a FileAccessError, and InvalidInputError for an invalid range."""

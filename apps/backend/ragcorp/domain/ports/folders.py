@@ -51,10 +51,7 @@ class FolderScan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedTree:
-    """A folder by its real path; ``only`` is the file to watch, if it is just one.
-
-    ``key`` identifies the folder in storage; it is not a path.
-    """
+    """A folder by its real path, or one file of it (``only``). ``key`` identifies it in storage."""
 
     root: Path
     key: bytes
@@ -63,10 +60,7 @@ class WatchedTree:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeState:
-    """Whether a tree can be compared. ``identity`` (device and inode of the root) is None where it cannot be listed.
-
-    ``empty``: the folder contains nothing, like that of an unmounted disk.
-    """
+    """``identity`` (device and inode) is None where the root cannot be listed; ``empty``: like an unmounted disk."""
 
     identity: tuple[int, int] | None
     empty: bool = False
@@ -162,10 +156,7 @@ class FolderRecords(Protocol):
     async def confirm(self, folder: bytes, records: Sequence[FileRecord], *, principal: Principal) -> None: ...
 
     async def forget(self, folder: bytes, external_ids: Sequence[str], *, principal: Principal) -> frozenset[str]:
-        """Soft-delete the documents and delete their records, in one transaction; return the deleted ones.
-
-        A document that another caller has stored, replaced or changed since stays.
-        """
+        """Soft-delete the documents that only this tree wrote, with their records, in one transaction; return them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

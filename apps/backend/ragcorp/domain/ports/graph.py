@@ -33,16 +33,10 @@ class GraphRepository(Protocol):
     ) -> Page[Entity, str]: ...
 
     async def delete_entity(self, external_id: str, *, principal: Principal) -> None:
-        """Delete an entity and its facts. Raises NotFoundError.
-
-        Facts that the principal may not read stay; then the entity stays too, undeclared and without a description.
-        """
+        """Delete an entity and its facts; with unreadable facts it stays, undeclared. Raises NotFoundError."""
 
     async def save_facts(self, drafts: Sequence[FactDraft], *, principal: Principal) -> list[SaveOutcome]:
-        """Create or replace the facts; equal ones stay unchanged. The failure of one stops no other.
-
-        Unknown entities that a fact names are created, undeclared.
-        """
+        """As ``save_entities``. Unknown entities that a fact names are created, undeclared."""
 
     async def get_fact(self, external_id: str, *, principal: Principal) -> Fact:
         """Raises NotFoundError."""
@@ -74,10 +68,7 @@ class GraphSearch(Protocol):
         limit: int,
         now: datetime | None = None,
     ) -> RankedList:
-        """Return up to ``limit`` facts by score, then id; of equal scores, facts that ended before ``now`` come last.
-
-        Without an ``embedding``, entities are looked up by name only.
-        """
+        """Return facts by score, then id, ended ones last among equals; without ``embedding`` by names only."""
 
 
 class FactExtractor(Protocol):
@@ -98,20 +89,14 @@ class ExtractionStore(Protocol):
     async def waiting(
         self, version: ExtractorVersion, *, principal: Principal, document: str | None, limit: int, after: int = 0
     ) -> list[ExtractionTask]:
-        """Return readable chunks that this extractor has not processed, by chunk id, above ``after``.
-
-        ``document`` is an external_id. Raises NotFoundError if there is no such document.
-        """
+        """Return unprocessed readable chunks by id, above ``after``. Raises NotFoundError for a ``document``."""
 
     async def count_waiting(self, version: ExtractorVersion, *, principal: Principal, document: str | None) -> int: ...
 
     async def store(
         self, task: ExtractionTask, extraction: Extraction, *, version: ExtractorVersion, principal: Principal
     ) -> int:
-        """Replace the facts that were extracted from the chunk; return their number, 0 if the chunk is gone.
-
-        They cite the chunk and have its visibility.
-        """
+        """Replace the chunk's facts, which cite it and have its visibility; return their number, 0 if it is gone."""
 
     async def remove_stale(self, *, principal: Principal) -> int:
         """Delete extracted facts and cached extractions whose chunk is gone; return the number of facts."""

@@ -129,10 +129,7 @@ class RetrievalSource(Protocol):
 
 
 class FusionService(Protocol):
-    """Fuses ranked lists into one ranking. Pure: equal lists give an identical ranking.
-
-    ``weights`` are by list name, default 1; ``k`` is the rank constant of a fusion by rank.
-    """
+    """Fuses ranked lists. Pure. ``weights`` are by list name, default 1; ``k`` is the rank constant."""
 
     def fuse(
         self, lists: Sequence[RankedList], *, weights: Mapping[str, float] | None = None, k: int | None = None

@@ -67,10 +67,7 @@ class LexemeCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisibleFrequencies:
-    """The number of chunks that a principal may read, and how many contain each lexeme (up to ``counted_up_to``).
-
-    ``everything``: the principal may read all of the workspace.
-    """
+    """Counts of readable chunks, in all and by lexeme (to ``counted_up_to``); ``everything``: all are readable."""
 
     chunks: int
     everything: bool
@@ -93,10 +90,7 @@ class DocumentRepository(Protocol):
     async def find_similar_chunks(
         self, embedding: Vector, *, principal: Principal, filters: Filters = (), limit: int
     ) -> SimilarChunks:
-        """Return up to ``limit`` chunks by cosine similarity in [-1, 1], best first, ties by chunk id.
-
-        A filter that leaves at least ``limit`` chunks with vectors always yields ``limit``.
-        """
+        """Return the ``limit`` nearest chunks that pass the filters, by cosine in [-1, 1], ties by chunk id."""
 
     async def find_chunks_full_text(
         self,
@@ -151,22 +145,13 @@ class DocumentStore(Protocol):
         """Return the documents, given as content hash by external_id, that are stored unchanged."""
 
     async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[IngestResult]:
-        """Create the documents or swap their chunks, in one transaction; equal documents stay unchanged.
-
-        Raises ConflictError for an existing document that the principal may not read.
-        """
+        """Create or replace documents in one transaction. Raises ConflictError for unreadable documents."""
 
     async def replace(self, write: DocumentWrite, *, expected: bytes, principal: Principal) -> IngestResult:
-        """Swap a document's chunks as ``save_many`` does, unless it changed since the caller read it.
-
-        Raises ConflictError unless it exists, is not deleted and has the content hash ``expected``.
-        """
+        """Replace a document. Raises ConflictError unless it exists with the content hash ``expected``."""
 
     async def restore(self, write: DocumentWrite, *, principal: Principal) -> IngestResult:
-        """Bring a soft-deleted document back with its chunks.
-
-        Raises NotFoundError unless it is still deleted and still has the content hash of ``write``.
-        """
+        """Restore a soft-deleted document with chunks. Raises NotFoundError unless it still has that content hash."""
 
     async def get(self, external_id: str, *, principal: Principal, deleted: bool = False) -> Document:
         """Raises NotFoundError."""
@@ -183,10 +168,7 @@ class DocumentStore(Protocol):
         """Return documents in the order of ``external_id``, from above the name ``after``."""
 
     async def soft_delete(self, selection: DocumentSelection, *, principal: Principal) -> int:
-        """Hide the selected documents; return their number.
-
-        Their chunks leave every index in the same transaction; text and original stay until a purge.
-        """
+        """Hide documents and remove their chunks from all indexes, in one transaction; return their number."""
 
     async def soft_delete_one(self, external_id: str, *, principal: Principal) -> None:
         """Hide one document. Raises NotFoundError."""
@@ -236,18 +218,12 @@ class EmbeddingBacklog(Protocol):
         """Lease up to ``limit`` texts; none if ``model`` is not the active model."""
 
     async def complete(self, vectors: Mapping[PendingChunk, Vector], *, model: EmbeddingModel) -> None:
-        """Store the vectors, cache those of documents, and dequeue the texts if ``model`` is the active model.
-
-        Deleted rows and rows whose text changed are skipped.
-        """
+        """Store vectors, and dequeue texts if ``model`` is active. Skips deleted and changed rows."""
 
     async def fail(
         self, chunks: Sequence[PendingChunk], *, reason: str, retry_in_seconds: float, max_attempts: int
     ) -> None:
-        """Delay the texts, twice as long each time; after ``max_attempts`` they wait for ``enqueue_missing``.
-
-        Rows whose text changed are skipped.
-        """
+        """Delay the texts, doubling each time, up to ``max_attempts``. Skips changed rows."""
 
     async def release(self, chunk_ids: Sequence[int]) -> None:
         """Return a lease unused."""

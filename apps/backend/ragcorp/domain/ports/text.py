@@ -15,20 +15,13 @@ class DocumentParser(Protocol):
         """The file name suffixes it takes, lower case with the dot."""
 
     def media_type(self, filename: str, declared: str | None = None) -> str:
-        """Return the media type of a file by its name, else by the ``declared`` type.
-
-        Raises UnsupportedMediaTypeError where no parser takes it.
-        """
+        """Return the type by file name, else as ``declared``. Raises UnsupportedMediaTypeError."""
 
     def is_plain(self, filename: str) -> bool:
         """Return whether the text of a file of that name is plain (see ``ParsedText``)."""
 
     def parse(self, file: SourceFile) -> ParsedText:
-        """Return the text in Unicode NFC without NUL.
-
-        Raises UnsupportedMediaTypeError, or UnreadableDocumentError for a corrupt, encrypted or scanned
-        file (no text layer); both name the remedy.
-        """
+        """Return the text in NFC without NUL. Raises UnsupportedMediaTypeError or UnreadableDocumentError."""
 
 
 class Chunker(Protocol):

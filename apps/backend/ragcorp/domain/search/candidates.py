@@ -100,10 +100,7 @@ class StepOutcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Features:
-    """Similarity data of a pool of candidates.
-
-    ``cosines`` has each pair of keys with vectors, smaller key first; ``lexemes`` has the keys in pairs without one.
-    """
+    """Cosines of pairs of keys with vectors, the smaller key first, and lexemes of keys in pairs without."""
 
     cosines: Mapping[tuple[HitKey, HitKey], float] = field(default_factory=dict)
     lexemes: Mapping[HitKey, frozenset[str]] = field(default_factory=dict)

@@ -28,10 +28,7 @@ class TermKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryTerm:
-    """A lexeme that is looked for. ``idf`` = ln(1 + (N - df + .5) / (df + .5)).
-
-    ``typed`` is the unknown lexeme that ``lexeme`` stands in for, by trigram ``similarity`` in ]0, 1].
-    """
+    """A lexeme of the query. It may replace the unknown lexeme ``typed``, by trigram ``similarity`` in ]0, 1]."""
 
     word: str
     lexeme: str
@@ -44,10 +41,7 @@ class QueryTerm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexemeMatch:
-    """A lexeme of the query in a passage: how often (``tf``), its ``idf``, and its summand of the list's score.
-
-    ``idf`` is None for a caller who may not know how many passages hold the lexeme.
-    """
+    """A lexeme in a passage with its contribution to the score; ``idf`` is None if the caller may not know it."""
 
     lexeme: str
     tf: int
@@ -57,10 +51,7 @@ class LexemeMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexicalEvidence:
-    """The matches of a query in a passage; ``length`` is its number of lexeme occurrences (dl).
-
-    The contributions add up to the list's score.
-    """
+    """The matches in a passage of ``length`` lexemes (dl); their contributions add up to the score."""
 
     length: int
     matches: tuple[LexemeMatch, ...]

@@ -11,10 +11,7 @@ _INVISIBLE = re.compile("[\\s\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\u00ad
 
 
 def clean_text(text: str, *, field: str) -> str:
-    """Return ``text`` in NFC with LF line ends and without control characters (NUL among them).
-
-    Raises InvalidInputError for a lone surrogate, which no encoding can carry.
-    """
+    """Return ``text`` in NFC, LF, without control characters. Raises InvalidInputError for a lone surrogate."""
     require_utf8(text, field=field)
     return _CONTROLS.sub("", unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n"))
 

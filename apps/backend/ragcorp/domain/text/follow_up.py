@@ -56,10 +56,7 @@ def rewritten(question: str, previous: Sequence[str], *, max_characters: int) ->
 
 
 def is_follow_up(question: str) -> bool:
-    """Say whether a question names no subject of its own and goes on from another one.
-
-    Thanks, a greeting, yes or no, and words without content ("¿Y ella?") ask for nothing that a name could be added to.
-    """
+    """Return whether a question names no subject of its own. Small talk and empty words ("¿Y ella?") are none."""
     if anchors(question):
         return False
     content = len(content_words(question))
@@ -73,10 +70,7 @@ def is_follow_up(question: str) -> bool:
 
 
 def anchors(question: str) -> list[str]:
-    """Return quoted phrases, codes with digits, acronyms and names, each once, in the order of the question.
-
-    A capital at the start of a sentence makes no name, and a question all in capitals has neither names nor acronyms.
-    """
+    """Return quotations, codes, acronyms and names in order; no names from sentence starts or capitals only."""
     found: list[tuple[int, str]] = []
     rest = question
     for quoted in _QUOTED.finditer(question):

@@ -26,10 +26,7 @@ _NAMED_LETTER = re.compile(r".*\bLATIN\b.* LETTER (?:SMALL CAPITAL |DOTLESS |SCR
 
 
 class Skeleton(dict[int, str]):
-    """For ``str.translate``: a character's skeleton, of no character (a mark on another), one or several (a ligature).
-
-    A table a text: one for all would grow with all that is ever sent.
-    """
+    """Table for ``str.translate``: characters to their skeletons. One per text: a shared one would grow forever."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)

@@ -67,10 +67,7 @@ def neutral_lines(text: str) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return ``text``, cut to ``limit`` characters with an ellipsis among them if it is longer.
-
-    It is cut between words, or between characters as readers see them where a word is longer than half of the limit.
-    """
+    """Return ``text`` cut to ``limit`` characters with an ellipsis, between words or, in a long word, graphemes."""
     if len(text) <= limit:
         return text
     end = max(limit - len(ELLIPSIS), 0)
@@ -100,10 +97,7 @@ def _on_one_line(text: str) -> str:
 
 
 def _untagged(text: str) -> str:
-    """Return ``text`` with round brackets for the signs of a tag: no space follows the first, and none stays inside.
-
-    One pass with the signs that are open: what is inside is decided before what is around it.
-    """
+    """Return ``text`` with round brackets for tags, in one pass: inner tags are decided first."""
     characters = list(text)
     opened: list[int] = []
     for match in _ANGLES.finditer(text):

@@ -15,10 +15,7 @@ _EXTENSION = re.compile(r"\.[^\W_]{1,10}$")
 
 
 def place_words(text: str) -> tuple[str, ...]:
-    """Return the words of a text, folded, each once: ``authToken.go`` has ``authtoken``, ``auth`` and ``token``.
-
-    A folder and a file without its extension is a word as a whole, too. Single letters are none.
-    """
+    """Return the distinct folded words: ``authToken.go`` has ``authtoken``, ``auth`` and ``token``."""
     words: dict[str, None] = {}
     for step in _STEP.findall(text):
         bare = _EXTENSION.sub("", step)

@@ -50,10 +50,7 @@ _FORMS = {
 
 
 def folded_delimiter(character: str) -> str:
-    """Return what stands for a delimiter in whatever form it comes; other characters stand for themselves.
-
-    Angles are single guillemets, brackets round, quotes and ticks single quotes; : & # ; / and ~ are plain.
-    """
+    """Return the plain form of a delimiter: single guillemets, round brackets, single quotes; others stay."""
     compatible = unicodedata.normalize("NFKC", character)
     if compatible in _FORMS:
         return _FORMS[compatible]
@@ -77,10 +74,7 @@ def is_bracket(character: str) -> bool:
 
 
 def unmasked(text: str, folding: Folding) -> str:
-    """Return ``text`` folded, its entities decoded, without control characters and what shows nothing.
-
-    Line ends and tabs stay, and so does an ampersand that begins no entity.
-    """
+    """Return ``text`` folded, with entities decoded, without invisible characters except line ends and tabs."""
     table = _Plain(folding)
     for _ in range(MAX_UNMASKINGS):
         plain = text.translate(table)
@@ -92,10 +86,7 @@ def unmasked(text: str, folding: Folding) -> str:
 
 
 def _decoded(found: re.Match[str]) -> str:
-    """Return what an entity stands for. One without its semicolon stays unless it, or its beginning, hides something.
-
-    It may be an argument of an address: ?a=1&copy=2.
-    """
+    """Decode an entity; one without its semicolon only if it hides something: ?a=1&copy=2 is an address."""
     decoded = html.unescape(found[0])
     if found[0].endswith(";") or found[0].startswith("&#") or _READ_WITHOUT_END.match(found[0]):
         return decoded

@@ -8,9 +8,10 @@ from ragcorp.application.documents.edit_chunk import ChunkEdit, EditChunk
 from ragcorp.application.documents.list_chunks import ListChunks
 from ragcorp.application.documents.revise import ReviseDocument
 from ragcorp.application.memory.chat_turns import TurnDefaults
-from ragcorp.application.memory.import_history import ImportHistory, ImportReport
+from ragcorp.application.memory.import_history import ImportHistory
 from ragcorp.application.validation.item_changes import KEEP, AttributeChange, ItemChange, Keep
 from ragcorp.application.validation.item_drafts import item_draft
+from ragcorp.application.validation.json_lines import LoadReport
 from ragcorp.domain.collections import TURN, Collection, Item, ItemSelection, MemoryKind
 from ragcorp.domain.documents import Chunk, DocumentAttributes, WriteOutcome
 from ragcorp.domain.ingestion import IngestResult
@@ -139,7 +140,7 @@ class History(Items):
         session: str | None = None,
         attributes: DocumentAttributes | None = None,
         on_progress: Callable[[int], None] | None = None,
-    ) -> ImportReport:
+    ) -> LoadReport:
         """Import a chat export, one JSON object a line: a file by its path, or the lines themselves.
 
         A bad line is reported and stops no other; what was imported before is unchanged.

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from ragcorp.application.graph.load import GraphLoad
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
+from ragcorp.application.validation.json_lines import LoadReport
 from ragcorp.domain.documents import WriteOutcome
 from ragcorp.domain.extraction import ExtractionReport
 from ragcorp.domain.graph import ENTITY, FACT, Entity, EntityReference, Fact, GraphSelection
@@ -120,7 +120,7 @@ class Graph(Facade):
 
     async def load(
         self, lines: Iterable[bytes] | str | Path, *, on_progress: Callable[[int], None] | None = None
-    ) -> GraphLoad:
+    ) -> LoadReport:
         """Load entities and facts, one JSON object a line: a file by its path, or the lines themselves.
 
         A bad line is reported and stops no other; what was loaded before is unchanged.

@@ -17,7 +17,6 @@ from ragcorp.application.documents.list_chunks import ListChunks
 from ragcorp.application.documents.preparation import DocumentLimits, DocumentPreparation
 from ragcorp.application.documents.restore import RestoreDocument
 from ragcorp.application.documents.revise import ReviseDocument
-from ragcorp.application.documents.revision import DocumentRevision
 from ragcorp.application.embedding.embed_pending import EmbedPending
 from ragcorp.application.files.grep import GrepFiles
 from ragcorp.application.files.read import ReadFile
@@ -239,15 +238,15 @@ class World:
         repository: Any = self.repository
         catalogue: Any = Faulty(self.storage, "catalogue", fault=self.repository.fault)
         facets: Any = Faulty(self.storage, "facets", fault=self.memory.fault)
-        revision = DocumentRevision(store=repository, preparation=preparation, ingest=ingest)
+        revise = ReviseDocument(store=repository, preparation=preparation, ingest=ingest)
         history = _items(Collection.HISTORY, self.history)
         return CollectionUseCases(
             memory=_items(Collection.MEMORY, self.memory),
             history=history,
             import_history=ImportHistory(save=history.save),
             chunks=ListChunks(repository=repository, catalogue=catalogue),
-            edit_chunk=EditChunk(repository=repository, store=repository, catalogue=catalogue, revision=revision),
-            revise_document=ReviseDocument(revision=revision),
+            edit_chunk=EditChunk(repository=repository, store=repository, catalogue=catalogue, revision=revise),
+            revise_document=revise,
             facets=facets,
         )
 

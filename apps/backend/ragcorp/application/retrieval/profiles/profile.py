@@ -53,10 +53,7 @@ LINEAR_WEIGHTS = {FULL_TEXT: 0.17, IDENTIFIERS: 0.08, ALL_WORDS: 0.0}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
-    """Steps after fusion, in this order; None and False skip a step.
-
-    ``neighbours`` is the number of chunks shown before and after each passage.
-    """
+    """Steps after fusion in this order; None, False and 0 skip a step. ``neighbours`` is chunks on each side."""
 
     decay: TemporalDecay | None = None
     deduplicate: bool = False
@@ -120,10 +117,7 @@ class RetrievalProfile:
         return min(MAX_RANK_WINDOW_SIZE, math.ceil(self.pools.get(source, WHOLE_WINDOW) * self.rank_window_size / 4))
 
     def with_memory(self) -> RetrievalProfile:
-        """Return the profile with the memory sources of the same kinds as its own.
-
-        Linear fusion is replaced by its fallback by rank: its weights do not fit the scores of other collections.
-        """
+        """Add memory sources of the same kinds. Replaces linear fusion, whose weights would not fit them."""
         profile = self if self.method is FusionMethod.RRF or self.fallback is None else self.fallback
         added = [MEMORY_DENSE] if any(source in DENSE_SOURCES for source in profile.sources) else []
         added += [MEMORY_FULL_TEXT] if any(source in FULL_TEXT_SOURCES for source in profile.sources) else []

@@ -47,10 +47,7 @@ class ArmProfile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rollout:
-    """``percent`` of the queries get ``new``. Raises ConfigurationError outside 0 to 100.
-
-    The new arm holds the buckets b with b / 100 < percent, so a larger percentage only ever adds queries to it.
-    """
+    """``percent`` of the queries, buckets b with b / 100 < percent, get ``new``. Raises ConfigurationError."""
 
     old: ArmProfile
     new: ArmProfile

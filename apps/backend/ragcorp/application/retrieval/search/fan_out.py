@@ -153,10 +153,7 @@ class SourceFanOut:
         results[name] = result
 
     def _verdict(self, name: str, result: SourceResult | InvalidInputError | None, call: _Call) -> Verdict:
-        """Return the breaker's verdict on a source.
-
-        A timeout is ignored where the source had little time, or the query may have been too expensive.
-        """
+        """Return the breaker's verdict; ignores a timeout of a source with little time or of an expensive query."""
         if not isinstance(result, SourceResult) or result.report.reason in EXCUSED:
             return Verdict.NOTHING
         if result.report.answered:

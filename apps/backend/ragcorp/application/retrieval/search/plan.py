@@ -171,10 +171,7 @@ class SearchPlanner:
 
 
 def _require_scope(profile: RetrievalProfile, request: SearchRequest, principal: Principal) -> None:
-    """Raise ForbiddenError where the request is for files and the principal may not read them.
-
-    Where the profile merely includes files, its other sources answer.
-    """
+    """Raise ForbiddenError for a request for files that the principal may not read. Optional files are skipped."""
     if principal.may_read_files or GREP not in profile.sources:
         return
     named = request.has_keywords or request.profile in (KEYWORDS_PROFILE, GREP)

@@ -45,10 +45,7 @@ class PageReader:
         self._store = store
 
     async def read(self, window: Sequence[FusedHit | Candidate], ranking: Ranking) -> ResultPage:
-        """Return the plan's page of the window, without passages that were replaced meanwhile.
-
-        Neighbours that cannot be read in time are left out. Raises StorageUnavailableError for the passages.
-        """
+        """Return the page without replaced passages; late neighbours are left out. Raises StorageUnavailableError."""
         plan = ranking.plan
         neighbours = plan.profile.steps.neighbours
         deadline = max(plan.deadline, asyncio.get_running_loop().time() + READING_SECONDS)

@@ -18,10 +18,7 @@ Value = TypeVar("Value")
 
 
 class RoutedCandidateStore:
-    """Reads the stores of the given keys in parallel; ``default`` has the collections that ``by_collection`` lacks.
-
-    If one store fails, the whole read fails: half a page must not look complete.
-    """
+    """Reads the stores in parallel by collection, ``default`` for others. One failure fails all: no half pages."""
 
     def __init__(self, *, default: CandidateStore, by_collection: Mapping[str, CandidateStore]) -> None:
         self._default = default

@@ -48,10 +48,10 @@ class StepOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineResult:
-    """The window after the steps, a report of each step, and source reports of the reranker and of failed steps.
+    """The window after the steps, with reports; ``candidates`` is None if no step was applied or they could not be
+    read.
 
-    ``candidates`` is None where no step was applied: none was wanted, or the candidates could not be described in
-    time. ``orders`` are the orders before and after each applied step, for an explained search.
+    ``orders`` are the orders around each applied step, for an explained search.
     """
 
     candidates: tuple[Candidate, ...] | None = None
@@ -71,10 +71,7 @@ class StepPipeline:
         self._rerank_limits = rerank_limits or RerankLimits()
 
     async def apply(self, ranking: Ranking) -> PipelineResult:
-        """Return the candidates in their final order, which does not depend on the request's limit.
-
-        A step whose data cannot be read before the deadline is skipped and named.
-        """
+        """Return the final order, whatever the limit. A step that lacks its data in time is skipped and named."""
         plan = ranking.plan
         steps = plan.profile.steps
         principal, deadline = plan.principal, plan.deadline

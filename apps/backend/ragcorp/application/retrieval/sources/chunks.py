@@ -110,10 +110,7 @@ class FullTextChunkSource:
 
 
 class LexicalScorer:
-    """Share of the query's evidence that any chunk holds, and the lexemes behind it.
-
-    ``tell_idf`` False leaves out what is counted over a workspace of which the principal may not read everything.
-    """
+    """Evidence share of any chunk, and its lexemes; without ``tell_idf`` no counts of unreadable chunks."""
 
     score_type = ScoreType.EVIDENCE_SHARE
 

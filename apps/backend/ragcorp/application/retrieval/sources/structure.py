@@ -9,10 +9,7 @@ from ragcorp.domain.retrieval import CHUNK_COLLECTION, Hit, RankedList, ScoreTyp
 
 
 class StructureSource:
-    """Anchors in their order, as hydration has them (ADR-040) but for what an episode showed; no model is asked.
-
-    The score is priority / 100. Of several entities that begin in one chunk the first counts.
-    """
+    """Anchors in the order of hydration (ADR-040), without episodes. The score is priority / 100; one hit per chunk."""
 
     name = "structure"
     collection = CHUNK_COLLECTION

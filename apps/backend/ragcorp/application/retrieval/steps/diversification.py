@@ -51,18 +51,12 @@ class Diversification:
             )
 
     def pool(self, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-        """Return the candidates to reorder, whose features ``apply`` needs: the first ``pool_size``.
-
-        Where the first are reranked, only those: the other scores are of another kind.
-        """
+        """Return the first ``pool_size`` candidates, or the reranked ones among them: other scores differ."""
         pool = tuple(candidates[: self.pool_size])
         return tuple(takewhile(lambda candidate: reranking.STEP in candidate.notes, pool)) or pool
 
     def apply(self, candidates: Sequence[Candidate], features: Features) -> StepOutcome:
-        """Return the pool in MMR order, then the other candidates; ties by previous rank.
-
-        Scores do not change. The whole pool is ordered, so that the order does not depend on the limit.
-        """
+        """Return the whole pool in MMR order, then the others; ties by previous rank. Scores do not change."""
         pool = self.pool(candidates)
         chosen = self._chosen(pool, features)
         parameters = {"trade_off": self.trade_off, "pool_size": self.pool_size, "pool": len(pool)}

@@ -98,10 +98,7 @@ def _after(neighbour: Chunk, inner: Chunk) -> str:
 
 
 def _shared(earlier: Chunk, later: Chunk) -> int:
-    """Return how many characters the end of one and the start of the other share, in whole words.
-
-    Chunks without a common line share nothing: there, equal words are the text's own.
-    """
+    """Return how many characters, in whole words, the end of one and the start of the other share, if lines overlap."""
     if later.line_start > earlier.line_end:
         return 0
     end, start = earlier.content, later.content

@@ -42,11 +42,7 @@ class Reranking:
         return tuple(candidates[: self.pool_size])
 
     def apply(self, candidates: Sequence[Candidate], scores: Mapping[HitKey, float]) -> StepOutcome:
-        """Return the candidates that ``scores`` names by the reranker's score, ties by key, and the others behind.
-
-        One of the pool without a score, because its text was gone, is among the others.
-        Raises InvalidRankingError for a score that is not finite.
-        """
+        """Return the scored candidates by score, ties by key, then the others. Raises InvalidRankingError."""
         if not all(math.isfinite(score) for score in scores.values()):
             raise InvalidRankingError("A reranker's score must be finite.", field="score")
         judged = [

@@ -54,11 +54,7 @@ class TemporalDecay:
         return self._factor(max(0.0, age_days), self._floor(kind))
 
     def apply(self, candidates: Sequence[Candidate], *, now: datetime) -> StepOutcome:
-        """Return the candidates by decayed score, ties by key. ``now`` has a time zone.
-
-        What does not age (``ages_from`` None), or lies in the future, keeps its score; so does a score below 0, which
-        a factor would raise.
-        """
+        """Return the candidates by decayed score, ties by key. Undated, future and negative ones stay."""
         if now.tzinfo is None:
             raise InvalidInputError("The moment of a search needs a time zone.", field="now")
         decayed = [self._decayed(candidate, now) for candidate in candidates]

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TypeVar
 from uuid import UUID
 
-from ragcorp.application.structure.mentions.path_proximity import is_within, steps_of, surroundings
+from ragcorp.application.structure.mentions.path_proximity import common_prefix, is_within, steps_of, surroundings
 from ragcorp.application.structure.mentions.shapes import Mention
 from ragcorp.domain.ports.structure import Named
 from ragcorp.domain.structure.entities import EntityRef, FileRef
@@ -38,10 +38,7 @@ _UNKNOWN: Mapping[str, int] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MentionedFile:
-    """A document with the place of its first mention: ``order`` among the mentions, and where it stands.
-
-    ``weak``: plain words name it.
-    """
+    """A document with the place of its first mention; ``weak``: only plain words name it."""
 
     file: FileRef
     order: int
@@ -52,9 +49,7 @@ class MentionedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MentionedFiles:
-    """``strong`` are all places of those of ``files`` that are named for certain; ``beside`` are documents that are not
-    anchored, but preferred where a mention is ambiguous.
-    """
+    """``strong``: all places of certain mentions. ``nearby`` documents are not anchored, but preferred if ambiguous."""
 
     files: tuple[MentionedFile, ...] = ()
     strong: tuple[MentionedFile, ...] = ()
@@ -173,10 +168,6 @@ def _scope(files: Sequence[MentionedFile]) -> Scope:
     return tuple(called.items())
 
 
-def _overlaps(mention: Mention, file: MentionedFile) -> bool:
-    return mention.start < file.end and file.start < mention.end
-
-
 def nearness_of(named: Named[Found]) -> Mapping[Found, float]:
     """Return the nearness given by the index; empty where it gave none."""
     return dict(zip(named.found, named.nearness, strict=False))
@@ -288,16 +279,10 @@ def _nearest_tail(mention: Mention, files: Sequence[FileRef]) -> list[FileRef]:
     """Return the documents that share most folders with the end of an absolute path: their prefix may differ."""
     if not mention.rooted or not mention.extension:
         return []
-    shared = {file: _shared_tail(steps_of(file.path)[:-1], mention.folders) for file in files}
+    folders = mention.folders[::-1]
+    shared = {file: common_prefix(steps_of(file.path)[-2::-1], folders) for file in files}
     most = max(shared.values(), default=0)
     return [file for file in files if most and shared[file] == most]
-
-
-def _shared_tail(one: tuple[str, ...], other: tuple[str, ...]) -> int:
-    count = 0
-    while count < min(len(one), len(other)) and one[-1 - count] == other[-1 - count]:
-        count += 1
-    return count
 
 
 def _is_whole(mention: Mention, file: FileRef) -> bool:

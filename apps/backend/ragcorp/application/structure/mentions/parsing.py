@@ -189,10 +189,7 @@ def _accounts(text: str) -> Iterator[tuple[Mention, int, int]]:
 
 
 def _files_with_signs(text: str) -> Iterator[tuple[Mention, int, int]]:
-    """Yield the files whose names have signs that no token has: ``Contrato Ñandú (firmado).md``, ``contrato-d'or.md``.
-
-    The longest name comes first, with the span of its last word, which the mention claims.
-    """
+    """Yield files whose names have signs that no token has: ``Contrato Ñandú (firmado).md``; longest name first."""
     before: list[re.Match[str]] = []
     for chunk in _CHUNK.finditer(text):
         word = chunk[0]

@@ -55,10 +55,7 @@ _ASKING = word_set("""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A word, compound or quoted text of a query. ``outer_*`` include the quotation marks.
-
-    ``called``: parentheses of a call follow. ``glued``: only spaces separate it from the previous token.
-    """
+    """A word, compound or quote; ``outer_*``: with marks. ``called``: ``()`` follow. ``glued``: after spaces only."""
 
     text: str
     start: int
