@@ -46,7 +46,7 @@ TURN = "turn"
 QUESTION, ANSWER, ABSTENTION = "question", "answer", "abstention"
 """The ``artifact_type`` of questions to us and of our answers; a user's statement is a turn."""
 
-ASKED_KINDS = (QUESTION, ANSWER, ABSTENTION)
+EXCHANGE_KINDS = (QUESTION, ANSWER, ABSTENTION)
 """They record topics, not facts: recall excludes them unless a caller includes them."""
 
 GENERATED = "generated"

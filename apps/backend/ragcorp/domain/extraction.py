@@ -37,14 +37,14 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionTask:
-    """A chunk to extract facts from; ``known`` is an earlier extraction of the same text."""
+    """A chunk to extract facts from; ``cached`` is an earlier extraction of the same text."""
 
     chunk_id: int
     document_id: UUID
     content_hash: bytes
     title: str
     content: str
-    known: Extraction | None = None
+    cached: Extraction | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

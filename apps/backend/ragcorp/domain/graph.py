@@ -93,9 +93,9 @@ class Readers:
 
     @classmethod
     def named(cls, sensitivity: int, scope: str, owner: str) -> Readers:
-        known = VisibilityScope(scope)
-        owner = "" if known is VisibilityScope.WORKSPACE else owner
-        return cls(sensitivity=Sensitivity(sensitivity), scope=known, owner=owner)
+        visibility = VisibilityScope(scope)
+        owner = "" if visibility is VisibilityScope.WORKSPACE else owner
+        return cls(sensitivity=Sensitivity(sensitivity), scope=visibility, owner=owner)
 
     def include(self, others: Readers) -> bool:
         """Return whether these readers include all the others."""

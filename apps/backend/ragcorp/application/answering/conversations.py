@@ -22,7 +22,7 @@ from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search.requests import SearchResponse
 from ragcorp.domain.text import follow_up
 from ragcorp.domain.text.checks import clean_text, is_blank
-from ragcorp.domain.text.utterances import Said, is_small_talk, kind_of
+from ragcorp.domain.text.utterances import UtteranceKind, is_small_talk, kind_of
 
 USER, ASSISTANT = "user", "assistant"
 HISTORY = "history"
@@ -66,7 +66,7 @@ class Conversations:
 
     async def begin(self, query: str, session: str, *, principal: Principal) -> Exchange:
         """Return the exchange that ``query`` opens, with the question to search for."""
-        asked_at = self._moment()
+        received_at = self._moment()
         degraded: list[SourceReport] = []
         return Exchange(
             conversations=self,
@@ -74,7 +74,7 @@ class Conversations:
             question=await self._standalone(query, session, principal, degraded),
             session=session,
             principal=principal,
-            asked_at=asked_at,
+            received_at=received_at,
             sensitivity=min(Sensitivity.NORMAL, principal.clearance),  # callers cannot read turns above their clearance
             degraded=degraded,
         )
@@ -151,7 +151,7 @@ class Exchange:
     question: str
     session: str
     principal: Principal
-    asked_at: datetime
+    received_at: datetime
     sensitivity: Sensitivity
     degraded: list[SourceReport]
     stored: bool = False
@@ -162,9 +162,9 @@ class Exchange:
 
     async def store_question(self, response: SearchResponse) -> None:
         """Store the caller's words, once the search has accepted the question."""
-        kind = TURN if kind_of(self.query) is Said.STATEMENT else QUESTION
+        kind = TURN if kind_of(self.query) is UtteranceKind.STATEMENT else QUESTION
         self.stored = await self.conversations.store_turn(
-            self, self.query, speaker=USER, kind=kind, occurred_at=self.asked_at
+            self, self.query, speaker=USER, kind=kind, occurred_at=self.received_at
         )
         self.sensitivity = _highest(response, self.sensitivity)
 
@@ -173,7 +173,7 @@ class Exchange:
         if self.stored:
             kind = ABSTENTION if answer.abstained else ANSWER
             await self.conversations.store_turn(
-                self, answer.text, speaker=ASSISTANT, kind=kind, occurred_at=self.asked_at + AFTER
+                self, answer.text, speaker=ASSISTANT, kind=kind, occurred_at=self.received_at + AFTER
             )
         return replace(answer, degraded=(*answer.degraded, *self.degraded), rewritten_query=self.rewritten_query)
 

@@ -92,9 +92,9 @@ class EditChunk:
         page = await self.catalogue.list_page(selection, principal=principal, limit=MAX_SHOWN)
         while True:
             equal += [
-                one.chunk_index
-                for one in page.items
-                if (one.line_start, one.content) == (chunk.line_start, chunk.content)
+                passage.chunk_index
+                for passage in page.items
+                if (passage.line_start, passage.content) == (chunk.line_start, chunk.content)
             ]
             if page.next_after is None:
                 break
@@ -103,8 +103,8 @@ class EditChunk:
             )
         if chunk.chunk_index not in equal:  # written since the passage was read
             equal = [chunk.chunk_index]
-        found = partial(slice_among, chunk, read.text, position=equal.index(chunk.chunk_index), count=len(equal))
-        return (await anyio.to_thread.run_sync(found))[1]
+        find = partial(slice_among, chunk, read.text, position=equal.index(chunk.chunk_index), count=len(equal))
+        return (await anyio.to_thread.run_sync(find))[1]
 
     async def _read(self, external_id: str, principal: Principal) -> ReadDocument:
         require_editable(await self.store.get(external_id, principal=principal))

@@ -84,7 +84,7 @@ class DocumentPreparation:
 
     def index(self, checked: IngestRequest, parsed: ParsedText, *, content_hash: bytes) -> DocumentWrite:
         """Chunk a parsed document and find its entities. Raises UnreadableDocumentError if no text is left."""
-        title = checked.attributes.title or _found_title(parsed, external_id=checked.external_id)
+        title = checked.attributes.title or _derived_title(parsed, external_id=checked.external_id)
         path = _path(checked)
         attributes = replace(checked.attributes, title=title, path=path)
         if is_blank(parsed.text):
@@ -142,38 +142,40 @@ def content_hash(checked: IngestRequest) -> bytes:
 def as_requested(document: Document, parsed: ParsedText) -> DocumentAttributes:
     """Return a stored document's attributes with derived ones blank, so that they are derived again."""
     attributes = document.attributes
-    found = attributes.title == _found_title(parsed, external_id=document.external_id)
+    title_derived = attributes.title == _derived_title(parsed, external_id=document.external_id)
     given_path = attributes.path not in (
         document.external_id,
-        _found_path(attributes.metadata, external_id=document.external_id, filename=document.filename),
+        _derived_path(attributes.metadata, external_id=document.external_id, filename=document.filename),
     )
-    return replace(attributes, title="" if found else attributes.title, path=attributes.path if given_path else None)
+    return replace(
+        attributes, title="" if title_derived else attributes.title, path=attributes.path if given_path else None
+    )
 
 
 def _path(checked: IngestRequest) -> str:
-    return checked.attributes.path or _found_path(
+    return checked.attributes.path or _derived_path(
         checked.attributes.metadata, external_id=checked.external_id, filename=checked.file.filename
     )
 
 
-def _found_path(metadata: Mapping[str, object], *, external_id: str, filename: str) -> str:
+def _derived_path(metadata: Mapping[str, object], *, external_id: str, filename: str) -> str:
     """Return the metadata's path, else the external_id if it is a path, else the file's name, else the external_id."""
     named = external_id if shown_path(external_id) else shown_path(filename)
     return metadata_path(metadata) or named or external_id
 
 
-def _found_title(parsed: ParsedText, *, external_id: str) -> str:
-    found = clean_text(parsed.title or "", field="title").strip()
-    return document_title("" if is_generic(found) else found, external_id=external_id)
+def _derived_title(parsed: ParsedText, *, external_id: str) -> str:
+    title = clean_text(parsed.title or "", field="title").strip()
+    return document_title("" if is_generic(title) else title, external_id=external_id)
 
 
-def document_title(found: str, *, external_id: str) -> str:
+def document_title(title: str, *, external_id: str) -> str:
     """Return the title and, if it adds words, the file's name: ``Contrato (marco-acme-2025)``."""
     path = PurePosixPath(external_id)
     if not path.suffix or not _WORD.search(path.stem):
-        return found[:MAX_TITLE]
-    if not found:
+        return title[:MAX_TITLE]
+    if not title:
         return " ".join(_WORD.findall(path.stem))[:MAX_TITLE]
-    if {word.casefold() for word in _WORD.findall(path.stem)} <= {word.casefold() for word in _WORD.findall(found)}:
-        return found[:MAX_TITLE]
-    return f"{found[: MAX_TITLE - MAX_NAME - 3]} ({path.stem[:MAX_NAME]})"
+    if {word.casefold() for word in _WORD.findall(path.stem)} <= {word.casefold() for word in _WORD.findall(title)}:
+        return title[:MAX_TITLE]
+    return f"{title[: MAX_TITLE - MAX_NAME - 3]} ({path.stem[:MAX_NAME]})"

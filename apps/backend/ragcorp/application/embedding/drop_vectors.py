@@ -19,14 +19,14 @@ class DropVectors:
     ) -> tuple[EmbeddingModel, int]:
         """Return the model and the number of removed vectors. Raises InvalidInputError unless one model fits."""
         async with self._store.exclusively():
-            found = [
+            matching = [
                 state
                 for state in await self._store.models()
                 if state.model.name == name and dimensions in (None, state.model.dimensions)
             ]
-            inactive = [state for state in found if not state.active]
+            inactive = [state for state in matching if not state.active]
             if len(inactive) != 1:
-                raise _none_fits(active=bool(found) and not inactive, several=len(inactive) > 1)
+                raise _none_fits(active=bool(matching) and not inactive, several=len(inactive) > 1)
             model, gone = inactive[0].model, 0
             await self._store.drop_indexes(model)
             with progress("Removing vectors", "vectors") as report:

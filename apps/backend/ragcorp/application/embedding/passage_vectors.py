@@ -89,10 +89,10 @@ class PassageVectors:
         return vectors
 
     def _remembered(self, passages: Iterable[PassageKey], model: EmbeddingModel) -> dict[PassageKey, Vector]:
-        kept = {key: self._memory.get((model, key)) for key in passages}
-        found = {key: vector for key, vector in kept.items() if vector is not None}
-        self._count(CacheOutcome.MEMORY, len(found))
-        return found
+        cached = {key: self._memory.get((model, key)) for key in passages}
+        vectors = {key: vector for key, vector in cached.items() if vector is not None}
+        self._count(CacheOutcome.MEMORY, len(vectors))
+        return vectors
 
     def _calls_for(self, missing: Mapping[PassageKey, str], model: EmbeddingModel) -> list[_Call]:
         """Join the calls that fetch some of the passages and start one for the rest."""

@@ -26,7 +26,7 @@ class SwitchBack:
             return await self._state(model)
 
     async def _chosen(self, name: str | None, dimensions: int | None) -> ModelState:
-        found = [
+        matching = [
             state
             for state in await self._store.models()
             if not state.active
@@ -34,15 +34,15 @@ class SwitchBack:
             and name in (None, state.model.name)
             and dimensions in (None, state.model.dimensions)
         ]
-        if len(found) != 1:
+        if len(matching) != 1:
             raise InvalidInputError(
                 "There are no vectors of such a model that is not active."
-                if not found
+                if not matching
                 else "There are vectors of several models that are not active.",
                 field="--model",
                 remedy="`ragcorp reembed --status` lists them; name one with --model and --dimensions.",
             )
-        return found[0]
+        return matching[0]
 
     async def _state(self, model: EmbeddingModel) -> ModelState:
         return next(state for state in await self._store.models() if state.model == model)

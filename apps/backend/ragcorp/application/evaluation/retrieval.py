@@ -66,7 +66,7 @@ class EvaluateRetrieval:
                 rankings[query.id] = best_passages(
                     RankedDocument(_document(hit.chunk), hit.score) for hit in response.hits
                 )
-                if _found_no_words(response):
+                if _is_lexically_empty(response):
                     empty.add(query.id)
                 degraded.update(f"{source.source}:{source.reason}" for source in response.degraded)
                 report(done, len(queries))
@@ -83,7 +83,7 @@ def _document(chunk: Chunk) -> str:
     return chunk.external_id.partition("/")[2] if chunk.collection == FILES else chunk.external_id
 
 
-def _found_no_words(response: SearchResponse) -> bool:
+def _is_lexically_empty(response: SearchResponse) -> bool:
     """Return whether the lexical sources found nothing; without lexical sources, whether no source did."""
     sparse = [report for report in response.reports if report.source in (FULL_TEXT, GREP)]
     return not any(report.hits for report in sparse or response.reports)

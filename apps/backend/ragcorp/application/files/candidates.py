@@ -110,7 +110,7 @@ class FileCandidates:
         if not existing:
             return []
         files = [FileLines(names=names) for names in existing.values()]
-        stored = await self._documents.known(files, principal=principal, filters=filters)
+        stored = await self._documents.look_up(files, principal=principal, filters=filters)
         return [path for path, file in zip(existing, stored, strict=True) if file.readable and file.passes]
 
     async def _names(self, path: str) -> tuple[str, ...]:

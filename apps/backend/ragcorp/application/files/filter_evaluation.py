@@ -43,14 +43,14 @@ def _meets_condition(condition: Condition, fields: Mapping[str, object]) -> bool
     if condition.operator is Operator.EXISTS:
         return (value is not None) is condition.values[0]
     actual = _comparable(condition.name, value)
-    expected = [_comparable(condition.name, each) for each in condition.values]
+    expected = [_comparable(condition.name, operand) for operand in condition.values]
     if condition.operator in COMPARISONS:
         return (
             actual is not None
             and type(actual) is type(expected[0])
             and _COMPARED[condition.operator](actual, expected[0])
         )
-    equal = actual is not None and any(type(actual) is type(each) and actual == each for each in expected)
+    equal = actual is not None and any(type(actual) is type(operand) and actual == operand for operand in expected)
     return equal is (condition.operator is Operator.IN)
 
 

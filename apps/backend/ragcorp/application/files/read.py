@@ -28,7 +28,7 @@ class ReadFile:
         if not self._access.allows(principal):
             raise denied(())
         names = await self._files.names(path)
-        [stored] = await self._documents.known([FileLines(names=names)], principal=principal)
+        [stored] = await self._documents.look_up([FileLines(names=names)], principal=principal)
         if not stored.readable:
             raise denied(self._files.roots)
         text = await self._files.read(names[0], line_start=line_start, line_end=line_end)

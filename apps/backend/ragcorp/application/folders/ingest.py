@@ -49,7 +49,7 @@ class IngestFolder:
             return
         names: Counter[str] = Counter()
         for path in paths:
-            names.update(found.entry.relative for found in (await self._scan(path, gitignore=gitignore))[1].files)
+            names.update(file.entry.relative for file in (await self._scan(path, gitignore=gitignore))[1].files)
         twice = sum(count > 1 for count in names.values())
         if twice:
             raise InvalidInputError(
@@ -75,7 +75,7 @@ class IngestFolder:
     ) -> FolderReport:
         """Ingest the files below ``root``. ``by_kind`` stores source code as ``code``; None: if no attributes."""
         tree, scan = await self._scan(root, gitignore=gitignore)
-        entries = [found.entry for found in scan.files]
+        entries = [file.entry for file in scan.files]
         options = FolderOptions(
             attributes=attributes or DocumentAttributes(language=self._default_language),
             prefix=prefix,

@@ -80,8 +80,8 @@ class ExtractFacts:
         self, task: ExtractionTask, extractor: FactExtractor, counts: Counter[str], principal: Principal, in_a_row: int
     ) -> bool:
         extraction: Extraction
-        if task.known is not None:
-            extraction = task.known
+        if task.cached is not None:
+            extraction = task.cached
             counts["reused"] += 1
         else:
             try:

@@ -12,7 +12,7 @@ from ragcorp.application.hydration.plan import nearest_first, plan, without
 from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
 from ragcorp.application.resilience.source_reports import failure_report
 from ragcorp.application.resilience.time_bound import run_until
-from ragcorp.application.structure.anchor_lookup import AnchorLookup, FoundAnchors
+from ragcorp.application.structure.anchor_lookup import AnchorLookup, AnchorSet
 from ragcorp.application.structure.anchors import AnchorOptions
 from ragcorp.application.structure.mentions.files import FILE_NAMES
 from ragcorp.application.structure.mentions.parsing import Mention, mentions
@@ -201,7 +201,7 @@ def _unrecorded(hydration: Hydration) -> Hydration:
     return replace(hydration, turn=None, warnings=(*hydration.warnings, warning))
 
 
-def _log(lookup: FoundAnchors, more: Filling, hydration: Hydration) -> None:
+def _log(lookup: AnchorSet, more: Filling, hydration: Hydration) -> None:
     """Log the plan's counts; never the query, names or the episode id."""
     for anchor in lookup.anchors:
         logger.debug("an anchor (%s, priority %d)", anchor.reasons[0], anchor.priority)

@@ -17,12 +17,12 @@ def not_repeated(chunks: Iterable[Chunk], shown: Iterable[Chunk]) -> Iterator[Ch
     parts: dict[UUID, list[Chunk]] = {}
     for passage in shown:
         parts.setdefault(passage.document_id, []).append(passage)
-    held = {
+    shown_texts = {
         document: " ".join(_spaced(item.content) for item in sorted(of_document, key=lambda part: part.line_start))
         for document, of_document in parts.items()
     }
     for chunk in chunks:
-        if _spaced(chunk.content) not in held.get(chunk.document_id, ""):
+        if _spaced(chunk.content) not in shown_texts.get(chunk.document_id, ""):
             yield chunk
 
 

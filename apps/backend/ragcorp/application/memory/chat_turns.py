@@ -19,7 +19,7 @@ SESSION = ("session", "session_id", "conversation", "conversation_id", "thread",
 TIME = ("timestamp", "time", "ts", "created_at", "create_time", "date", "datetime", "occurred_at", "sent_at")
 ATTRIBUTES = ("external_id", "language", "artifact_type", "sensitivity", "visibility_scope", "owner", "entities")
 METADATA = "metadata"
-_KNOWN = frozenset((*TEXT, *SPEAKER, *SESSION, *TIME, *ATTRIBUTES, METADATA))
+_FIELDS = frozenset((*TEXT, *SPEAKER, *SESSION, *TIME, *ATTRIBUTES, METADATA))
 
 MAX_REMEMBERED = 100_000
 MAX_EXTRA_CHARACTERS = 200
@@ -172,7 +172,7 @@ def _extra(turn: Mapping[str, object]) -> dict[str, object]:
     metadata = turn.get(METADATA)
     if metadata is not None and not isinstance(metadata, Mapping):
         raise wrong_type(METADATA, "an object")
-    extra = {name: value for name, value in turn.items() if name not in _KNOWN and _is_short(name, value)}
+    extra = {name: value for name, value in turn.items() if name not in _FIELDS and _is_short(name, value)}
     return extra | dict(metadata or {})
 
 

@@ -30,7 +30,7 @@ from ragcorp.domain.structure.entities import EntityRef, FileRef
 from ragcorp.domain.structure.hydration import Anchor, HydrationWarning, WarningCode
 from ragcorp.domain.text.place_words import place_words
 
-Found = TypeVar("Found", FileRef, EntityRef)
+Match = TypeVar("Match", FileRef, EntityRef)
 
 MOST_PREVIOUS = 1000
 """Maximum entities of earlier turns, latest turns first."""
@@ -47,7 +47,7 @@ MOST_SHOWN = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundAnchors:
+class AnchorSet:
     """Anchors and warnings; ``episodes_out`` is the error of reading earlier turns, if any."""
 
     anchors: tuple[Anchor, ...]
@@ -78,7 +78,7 @@ class AnchorLookup:
 
     async def find(
         self, mentions: Sequence[Mention], *, episode_id: str | None = None, principal: Principal, filters: Filters
-    ) -> FoundAnchors:
+    ) -> AnchorSet:
         """Return the anchors. Raises StorageUnavailableError; unreadable earlier turns are left out instead."""
         files_wanted, entities_wanted = wanted_names(mentions, options=self._options)
         look = _Look(index=self._index, principal=principal, filters=filters, near=near_words(mentions))
@@ -91,12 +91,14 @@ class AnchorLookup:
         async with _parallel() as group:
             again_files = group.create_task(look.again(look.files, naming_files.result(), shown))
             again = group.create_task(look.again(look.named, naming.result(), shown))
-        named, found_files = again.result(), again_files.result()
+        named, files_by_name = again.result(), again_files.result()
         # plain words that are also names: their rarity decides whether they are meant as names
-        names = {*named, *found_files}
+        names = {*named, *files_by_name}
         words = [mention.word for mention in mentions if mention.word and not names.isdisjoint(mention.names)]
         frequencies, chunks = await self._counted(words, principal)
-        files = mentioned_files(mentions, found_files, named, previous=previous, frequencies=frequencies, chunks=chunks)
+        files = mentioned_files(
+            mentions, files_by_name, named, previous=previous, frequencies=frequencies, chunks=chunks
+        )
         of_documents = await look.of_documents(files.documents)
         resolution = resolve(
             mentions,
@@ -111,7 +113,7 @@ class AnchorLookup:
         async with _parallel() as group:
             inside = group.create_task(look.within(resolution.containers))
             near = group.create_task(look.neighbours(resolution.symbols))
-        return FoundAnchors(
+        return AnchorSet(
             anchors=anchors(
                 resolution,
                 of_documents=of_documents,
@@ -145,8 +147,8 @@ class AnchorLookup:
             return (), error
         if not shown:
             return (), None
-        known = await self._index.known(shown, principal=look.principal, filters=look.filters)
-        return tuple(known[identity] for identity in shown if identity in known), None
+        existing = await self._index.existing(shown, principal=look.principal, filters=look.filters)
+        return tuple(existing[identity] for identity in shown if identity in existing), None
 
 
 def _not_listed(
@@ -200,12 +202,12 @@ class _Look:
 
     async def again(
         self,
-        lookup: Callable[[Sequence[str], Sequence[str]], Awaitable[Mapping[str, Named[Found]]]],
-        named: Mapping[str, Named[Found]],
+        lookup: Callable[[Sequence[str], Sequence[str]], Awaitable[Mapping[str, Named[Match]]]],
+        named: Mapping[str, Named[Match]],
         shown: Sequence[str],
-    ) -> Mapping[str, Named[Found]]:
+    ) -> Mapping[str, Named[Match]]:
         """Look up truncated names again, ordered by the words of the paths shown before."""
-        truncated = [name for name, entry in named.items() if shown and entry.matches > len(entry.found)]
+        truncated = [name for name, entry in named.items() if shown and entry.matches > len(entry.items)]
         words = tuple(dict.fromkeys(word for path in shown for word in place_words(path)))
         return {**named, **await lookup(truncated, words)}
 

@@ -68,7 +68,7 @@ class FileLines:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownLines:
+class StoredLines:
     """Stored data about lines of a file.
 
     ``readable`` is False if a document of that path is stored that the caller may not read, ``passes`` if the filters
@@ -85,9 +85,9 @@ class KnownLines:
 class FileDocuments(Protocol):
     """Looks up which files are stored documents. One round trip per call."""
 
-    async def known(
+    async def look_up(
         self, lines: Sequence[FileLines], *, principal: Principal, filters: Filters = ()
-    ) -> list[KnownLines]:
+    ) -> list[StoredLines]:
         """Return one answer for each, in order. Raises StorageUnavailableError."""
 
 

@@ -33,7 +33,7 @@ class FileStamp(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundFile:
+class ScannedFile:
     """A file of a tree as a scan saw it, at ``seen_ns`` on the clock of the wall."""
 
     entry: FileEntry
@@ -45,7 +45,7 @@ class FoundFile:
 class FolderScan:
     """Files in the order of their names, and the paths below which no look was possible ('' is the whole tree)."""
 
-    files: tuple[FoundFile, ...]
+    files: tuple[ScannedFile, ...]
     unlisted: tuple[str, ...] = ()
 
 
@@ -99,7 +99,7 @@ class FolderFiles(Protocol):
         """Return the paths at which there is no file to ingest at this moment."""
 
 
-class KnownFile(NamedTuple):
+class RecordedFile(NamedTuple):
     """The record of a file of a tree.
 
     ``stamp`` is None while it is being stored; ``settled``: the stamp was old enough to be trusted when it was taken.
@@ -138,9 +138,9 @@ class FileRecord(NamedTuple):
 class FolderRecords(Protocol):
     """Which documents were stored from which tree. Outages are a StorageUnavailableError."""
 
-    async def known(
+    async def recorded(
         self, folder: bytes, *, prefix: str, principal: Principal, below: Collection[str] | None = None
-    ) -> list[KnownFile]:
+    ) -> list[RecordedFile]:
         """Return the records of a tree, or of some of its paths and everything below them."""
 
     async def count(self, folder: bytes, *, prefix: str, principal: Principal) -> int: ...

@@ -11,7 +11,7 @@ from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.structure.entities import DocumentStructure, EntityIdentity, EntityRef, EntityText, FileRef
 
-Found = TypeVar("Found")
+Match = TypeVar("Match")
 
 
 class Tokenizer(Protocol):
@@ -34,10 +34,10 @@ class StructureExtractor(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named(Generic[Found]):
+class Named(Generic[Match]):
     """Matches of a name, up to a limit; ``matches`` counts up to 1,000. ``nearness`` has a weight for each, or none."""
 
-    found: tuple[Found, ...]
+    items: tuple[Match, ...]
     matches: int
     nearness: tuple[float, ...] = ()
 
@@ -105,7 +105,7 @@ class StructureIndex(Protocol):
     ) -> Mapping[int, tuple[EntityRef, ...]]:
         """Return, by entity id, the first entities inside it at any depth, in text order, without identifiers."""
 
-    async def known(
+    async def existing(
         self, identities: Sequence[EntityIdentity], *, principal: Principal, filters: Filters = ()
     ) -> Mapping[EntityIdentity, EntityRef]:
         """Return the entities that exist."""

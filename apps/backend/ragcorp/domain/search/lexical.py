@@ -87,7 +87,7 @@ def lexical_evidence(
     *,
     length: int,
     average_length: float,
-    tell_idf: bool = True,
+    with_idf: bool = True,
 ) -> LexicalEvidence:
     """Return what ``counts`` (tf by lexeme) of a passage give to the score that ``factors`` are of."""
     return LexicalEvidence(
@@ -96,7 +96,7 @@ def lexical_evidence(
             LexemeMatch(
                 lexeme=term.lexeme,
                 tf=counts[term.lexeme],
-                idf=term.idf if tell_idf else None,
+                idf=term.idf if with_idf else None,
                 contribution=factor * saturation(counts[term.lexeme], length, average_length),
             )
             for term, factor in zip(terms, factors, strict=True)

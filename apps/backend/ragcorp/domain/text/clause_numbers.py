@@ -152,18 +152,18 @@ def number_at(text: str, start: int = 0, *, expected: bool = False) -> NumberSpa
 
 def clause_numbers(text: str, start: int = 0, *, expected: bool = True) -> tuple[NumberSpan, ...]:
     """Return the numbers of the list that begins at ``start``: ``3, 4 y 5``, ``3 a 5``, ``segunda y tercera``."""
-    found = number_at(text, start, expected=expected)
+    match = number_at(text, start, expected=expected)
     numbers: list[NumberSpan] = []
     between = False
-    while found:
+    while match:
         if between:
-            numbers += _within(numbers[-1], found)
-        numbers.append(found)
-        joiner = _JOINER.match(text, found.end)
-        if not joiner or joiner.end() == found.end:
+            numbers += _within(numbers[-1], match)
+        numbers.append(match)
+        joiner = _JOINER.match(text, match.end)
+        if not joiner or joiner.end() == match.end:
             break
         article = _ARTICLE.match(text, joiner.end())
-        found = number_at(text, joiner.end(), expected=expected) or (
+        match = number_at(text, joiner.end(), expected=expected) or (
             number_at(text, article.end(), expected=expected) if article else None
         )
         between = joiner["range"] is not None
@@ -177,13 +177,13 @@ def enclosing_numbers(number: str) -> tuple[str, ...]:
 
 
 def _figures(text: str, start: int) -> tuple[str, int] | None:
-    found = _FIGURES.match(text, start)
-    if not found:
+    match = _FIGURES.match(text, start)
+    if not match:
         return None
-    if found[1] and int(found[1]):
-        return str(int(found[1] + found[2])), found.end()
-    if found[3] and int(found[3][:3]) > int(found[3][4:]):
-        return f"{int(found[3][:3])}-{int(found[3][4:])}", found.end()
+    if match[1] and int(match[1]):
+        return str(int(match[1] + match[2])), match.end()
+    if match[3] and int(match[3][:3]) > int(match[3][4:]):
+        return f"{int(match[3][:3])}-{int(match[3][4:])}", match.end()
     figures = re.compile(r"[0-9]{1,4}(?![0-9])").match(text, start)
     if not figures:
         return None
@@ -195,16 +195,16 @@ def _words_at(text: str, start: int, *, expected: bool) -> tuple[str, int] | Non
     """Return the number of the longest run of words that is one."""
     phrase, best = "", None
     for _ in range(MAX_WORDS):
-        found = _WORD.match(text, start)
-        if not found:
+        match = _WORD.match(text, start)
+        if not match:
             break
-        phrase = f"{phrase} {folded(found[0])}".strip()
+        phrase = f"{phrase} {folded(match[0])}".strip()
         number = _ORDINALS.get(phrase) or (_CARDINALS.get(phrase) if expected else None)
         if number:
-            best = (str(number), found.end())
+            best = (str(number), match.end())
         elif phrase in {"unica", "unico"}:
-            best = ("unica", found.end())
-        between = _BETWEEN.match(text, found.end())
+            best = ("unica", match.end())
+        between = _BETWEEN.match(text, match.end())
         if not between:
             break
         start = between.end()
@@ -212,18 +212,18 @@ def _words_at(text: str, start: int, *, expected: bool) -> tuple[str, int] | Non
 
 
 def _roman(text: str, start: int, *, expected: bool) -> tuple[str, int] | None:
-    found = _WORD.match(text, start)
-    if not found:
+    match = _WORD.match(text, start)
+    if not match:
         return None
-    letters = found[0]
+    letters = match[0]
     if len(letters) == 1:
         value = _ROMAN_LETTERS.get(letters.upper() if letters in "ivx" else letters) if expected else None
-        return (str(value), found.end()) if value else None
+        return (str(value), match.end()) if value else None
     if not (letters.isupper() or (expected and letters.islower())) or not _ROMAN.fullmatch(letters.upper()):
         return None
     values = [_ROMAN_LETTERS[letter] for letter in letters.upper()]
     total = sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
-    return str(total), found.end()
+    return str(total), match.end()
 
 
 def _within(low: NumberSpan, high: NumberSpan) -> list[NumberSpan]:

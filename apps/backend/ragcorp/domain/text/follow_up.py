@@ -48,8 +48,8 @@ def rewritten(question: str, previous: Sequence[str], *, max_characters: int) ->
     if not is_follow_up(question):
         return question
     for earlier in reversed(previous):
-        if found := anchors(earlier):
-            return _with_anchors(question, found, max_characters)
+        if names := anchors(earlier):
+            return _with_anchors(question, names, max_characters)
         if content_words(earlier) and not is_small_talk(earlier) and not is_follow_up(earlier):
             break
     return question
@@ -71,11 +71,11 @@ def is_follow_up(question: str) -> bool:
 
 def anchors(question: str) -> list[str]:
     """Return quotations, codes, acronyms and names in order; no names from sentence starts or capitals only."""
-    found: list[tuple[int, str]] = []
+    anchored: list[tuple[int, str]] = []
     rest = question
     for quoted in _QUOTED.finditer(question):
         phrase = next(group for group in quoted.groups() if group is not None)
-        found.append((quoted.start(), phrase.strip()))
+        anchored.append((quoted.start(), phrase.strip()))
         rest = rest[: quoted.start()] + " " * len(quoted[0]) + rest[quoted.end() :]
     shouted = question.upper() == question
     name: list[re.Match[str]] = []
@@ -83,15 +83,15 @@ def anchors(question: str) -> list[str]:
         if token is not None and not _is_code(token[0]) and not shouted and _goes_on(rest, name, token):
             name.append(token)
             continue
-        found += _closed(rest, name)
+        anchored += _closed(rest, name)
         name = []
         if token is None:
             break
         if _is_code(token[0]):
-            found.append((token.start(), token[0]))
+            anchored.append((token.start(), token[0]))
         elif not shouted and _is_name(rest, token):
             name = [token]
-    return list({text.casefold(): text for _, text in sorted(found) if text}.values())
+    return list({text.casefold(): text for _, text in sorted(anchored) if text}.values())
 
 
 def _is_code(token: str) -> bool:
@@ -122,9 +122,9 @@ def _closed(text: str, name: Sequence[re.Match[str]]) -> list[tuple[int, str]]:
     return [(kept[0].start(), " ".join(text[kept[0].start() : kept[-1].end()].split()))] if kept else []
 
 
-def _with_anchors(question: str, found: Sequence[str], max_characters: int) -> str:
+def _with_anchors(question: str, names: Sequence[str], max_characters: int) -> str:
     text = question
-    for anchor in found[:MAX_ANCHORS]:
+    for anchor in names[:MAX_ANCHORS]:
         longer = f"{text} {anchor}"
         if len(longer) <= max_characters:
             text = longer

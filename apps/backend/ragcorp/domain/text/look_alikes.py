@@ -51,8 +51,8 @@ class Skeleton(dict[int, str]):
 def _plain(part: str) -> str:
     if part.isascii():
         return part.lower()
-    if found := _LIKE.get(part) or _LIKE.get(part.casefold()):
-        return found
+    if plain := _LIKE.get(part) or _LIKE.get(part.casefold()):
+        return plain
     if unicodedata.category(part)[0] == "M":
         return ""
     named = _NAMED_LETTER.fullmatch(unicodedata.name(part, ""))

@@ -14,7 +14,7 @@ MAX_SPEAKER_CHARS = 60
 MAX_READ_CHARS = 4000
 """What is read of a text, and shown in an item; a briefing shows far less."""
 
-_SAID = re.compile(r".{0,80}?\bsaid\b[\W_]{0,20}[:']")
+_SPEECH = re.compile(r".{0,80}?\bsaid\b[\W_]{0,20}[:']")
 _WORD = re.compile(r"\w+")
 
 _BREAKS = re.compile(f"[{LINE_ENDS}]+")
@@ -89,7 +89,7 @@ def neutral_field(text: str) -> str:
 
 def names_a_speaker(text: str) -> bool:
     """Return whether a text begins as "Rajesh said:" does, in whatever letters."""
-    return _SAID.match(Skeleton().of(text)) is not None
+    return _SPEECH.match(Skeleton().of(text)) is not None
 
 
 def _on_one_line(text: str) -> str:

@@ -85,12 +85,12 @@ def unmasked(text: str, folding: Folding) -> str:
     return text.translate(table).replace("&", "")
 
 
-def _decoded(found: re.Match[str]) -> str:
+def _decoded(match: re.Match[str]) -> str:
     """Decode an entity; one without its semicolon only if it hides something: ?a=1&copy=2 is an address."""
-    decoded = html.unescape(found[0])
-    if found[0].endswith(";") or found[0].startswith("&#") or _READ_WITHOUT_END.match(found[0]):
+    decoded = html.unescape(match[0])
+    if match[0].endswith(";") or match[0].startswith("&#") or _READ_WITHOUT_END.match(match[0]):
         return decoded
-    return decoded if any(map(_hides, decoded)) else found[0]
+    return decoded if any(map(_hides, decoded)) else match[0]
 
 
 def _hides(character: str) -> bool:

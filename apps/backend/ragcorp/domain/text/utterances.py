@@ -7,7 +7,7 @@ from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.domain.text.word_lists import word_set
 
 
-class Said(StrEnum):
+class UtteranceKind(StrEnum):
     """``SMALL_TALK`` neither asks nor tells: thanks, a greeting, yes or no, a word without content."""
 
     SMALL_TALK = "small_talk"
@@ -55,7 +55,7 @@ _TRAILING = re.compile(rf"(?:[\W_]+(?:{_COURTESY}))+[\W_]*$")
 _THANKED = re.compile(rf"^[\W_]*(?:{_THANKS})\W+(?:por|for|pel[oa])\b")
 
 _MARKS = frozenset("?¿\uff1f")
-_ASKS = re.compile(
+_QUESTION = re.compile(
     r"^[\W_]*(?:(?:y|e|and|but|so|pero|mas|entonces|then)\b\W*)*"
     r"(?:(?:a|ante|con|de|desde|en|entre|hasta|para|por|segun|sobre|em|com|ate|in|on|at|for|to|with|from|by|since)\s+)?"
     r"(?:que|cual(?:es)?|cuant[oa]s?|quien(?:es)?|donde|adonde|cuando|como|"
@@ -83,11 +83,15 @@ _SENTENCE = re.compile(r"[^.!?;\n…\uff1f]+[.!?;\n…\uff1f]*")
 _WORD = re.compile(r"[^\W_]+")
 
 
-def kind_of(text: str) -> Said:
+def kind_of(text: str) -> UtteranceKind:
     """Return the kind; one sentence that states something makes the whole a statement."""
     if is_small_talk(text):
-        return Said.SMALL_TALK
-    return Said.STATEMENT if any(_states(sentence) for sentence in _SENTENCE.findall(text)) else Said.QUESTION
+        return UtteranceKind.SMALL_TALK
+    return (
+        UtteranceKind.STATEMENT
+        if any(_states(sentence) for sentence in _SENTENCE.findall(text))
+        else UtteranceKind.QUESTION
+    )
 
 
 def is_small_talk(text: str) -> bool:
@@ -100,8 +104,8 @@ def is_small_talk(text: str) -> bool:
 
 def without_courtesies(text: str) -> str:
     """Return the text from behind "hola", "vale" and their kin, and before "gracias"."""
-    begin = found.end() if (found := _LEADING.match(folded_in_place(text))) else 0
-    end = found.start() if (found := _TRAILING.search(folded_in_place(text), begin)) else len(text)
+    begin = leading.end() if (leading := _LEADING.match(folded_in_place(text))) else 0
+    end = trailing.start() if (trailing := _TRAILING.search(folded_in_place(text), begin)) else len(text)
     return text[begin:end]
 
 
@@ -116,7 +120,7 @@ def _states(sentence: str) -> bool:
     if _is_marked(sentence) or is_small_talk(sentence):
         return False
     plain = folded_in_place(without_courtesies(sentence))
-    if _ASKS.match(plain):
+    if _QUESTION.match(plain):
         return False
     if _STATES.search(plain):
         return True

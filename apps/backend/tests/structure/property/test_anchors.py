@@ -109,8 +109,8 @@ def found(case: Asked, seed: int = 0) -> tuple[Resolution, tuple[Anchor, ...]]:
         chance.shuffle(same_file)
     for same_name in named.values():
         chance.shuffle(same_name)
-    files_of = {name: Named(found=tuple(files[name]), matches=len(files[name])) for name in files_wanted}
-    named_of = {name: Named(found=tuple(named[name]), matches=len(named[name])) for name in entities_wanted}
+    files_of = {name: Named(items=tuple(files[name]), matches=len(files[name])) for name in files_wanted}
+    named_of = {name: Named(items=tuple(named[name]), matches=len(named[name])) for name in entities_wanted}
     mentioned = mentioned_files(said, files_of, named_of, previous=case.previous)
     resolution = resolve(
         said, mentioned, named_of, of_documents=of_documents, previous=case.previous, options=case.options

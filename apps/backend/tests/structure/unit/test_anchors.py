@@ -155,7 +155,7 @@ def test_overloads_are_one_symbol() -> None:
 def test_more_than_a_thousand_are_not_counted() -> None:
     one = entity("a.py::run")
     said = mentions("`run`")
-    named = {"symbol:run": Named(found=(one,), matches=1000)}
+    named = {"symbol:run": Named(items=(one,), matches=1000)}
     files = mentioned_files(said, {}, named)
     found = resolve(said, files, named, of_documents={})
     assert found.warnings[0].message == "`run` names 1000 or more entities; the one in a.py is shown."

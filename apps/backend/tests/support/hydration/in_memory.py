@@ -183,7 +183,7 @@ class MemoryIndex:
         }
         return {id_: found for id_, found in inside.items() if found}
 
-    async def known(
+    async def existing(
         self, identities: Sequence[EntityIdentity], *, principal: Principal, filters: Filters = ()
     ) -> Mapping[EntityIdentity, EntityRef]:
         await self.faults.strike("known")
@@ -243,7 +243,7 @@ def nearest(matching: Sequence[Placed], near: Sequence[str], shown: Sequence[str
 
     first = sorted(range(len(words)), key=lambda number: (-weight(number, near), -weight(number, shown)))[:limit]
     return Named(
-        found=tuple(matching[number] for number in first),
+        items=tuple(matching[number] for number in first),
         matches=len(matching),
         nearness=tuple(weight(number, near) for number in first) if near else (),
     )

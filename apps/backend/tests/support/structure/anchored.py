@@ -126,7 +126,7 @@ class Corpus:
             of_name.sort(key=lambda each: (-near[each.path], each.path, each.position))
             kept = of_name[: self.limit]
             weights = tuple(near[each.path] for each in kept)
-            found[name] = Named(found=tuple(kept), matches=len(of_name), nearness=weights if self.near else ())
+            found[name] = Named(items=tuple(kept), matches=len(of_name), nearness=weights if self.near else ())
         return found
 
     def _nearness(self, paths: list[str]) -> dict[str, float]:
@@ -152,5 +152,5 @@ class Corpus:
         found = {}
         for name in names:
             of_name = [each for each in files if name in (file_name(each.path), stem_name(each.path))]
-            found[name] = Named(found=tuple(of_name[: self.limit]), matches=len(of_name))
+            found[name] = Named(items=tuple(of_name[: self.limit]), matches=len(of_name))
         return found

@@ -88,7 +88,7 @@ def applicable(lists: Sequence[RankedList], thresholds: Sequence[Threshold]) -> 
     return [
         threshold
         for threshold in thresholds
-        if any(ranked.source == threshold.source and _tells(ranked, threshold.score_type) for ranked in lists)
+        if any(ranked.source == threshold.source and _has_scores(ranked, threshold.score_type) for ranked in lists)
     ]
 
 
@@ -105,7 +105,7 @@ def above_thresholds(lists: Sequence[RankedList], thresholds: Sequence[Threshold
         applied = [
             threshold
             for threshold in thresholds
-            if threshold.source == ranked.source and _tells(ranked, threshold.score_type)
+            if threshold.source == ranked.source and _has_scores(ranked, threshold.score_type)
         ]
         hits = tuple(
             hit for hit in ranked.hits if all(threshold.admits(_score(hit, ranked, threshold)) for threshold in applied)
@@ -114,7 +114,7 @@ def above_thresholds(lists: Sequence[RankedList], thresholds: Sequence[Threshold
     return kept
 
 
-def _tells(ranked: RankedList, score_type: str) -> bool:
+def _has_scores(ranked: RankedList, score_type: str) -> bool:
     if score_type == ScoreType.COSINE_DISTANCE:
         return ranked.score_type == ScoreType.COSINE_SIMILARITY
     if ranked.score_type == score_type:

@@ -70,7 +70,7 @@ class RetrievalProfile:
     """Parameters of a search; immutable.
 
     sources: queried in parallel
-    stand_in: queried where the first source is degraded
+    substitute: queried where the first source is degraded
     fallback: used where the method lacks evidence
     chosen_weights: lists whose weight the caller set; sources do not emphasise them
     pools: hits of a source, in quarters of the window (default 4)
@@ -81,7 +81,7 @@ class RetrievalProfile:
     name: str
     mode: SearchMode
     sources: tuple[str, ...]
-    stand_in: str | None = None
+    substitute: str | None = None
     method: FusionMethod = FusionMethod.RRF
     rank_constant: int = DEFAULT_RANK_CONSTANT
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -133,8 +133,8 @@ class RetrievalProfile:
             dense = [source for source in self.sources if source in DENSE_SOURCES]
             thresholds = (*others, *distance_thresholds(dense, request.vector_score_threshold))
         list_names = [name for source in self.sources for name in LISTS.get(source, (source,))]
-        if self.stand_in:
-            list_names += LISTS.get(self.stand_in, (self.stand_in,))
+        if self.substitute:
+            list_names += LISTS.get(self.substitute, (self.substitute,))
         if request.weights.keys() - set(list_names):
             raise InvalidInputError(
                 "fusion.weights names a list that this mode does not have.",

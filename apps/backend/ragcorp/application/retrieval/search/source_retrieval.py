@@ -42,10 +42,10 @@ class SourceRetrieval:
         profile = plan.profile
         identify = partial(self._identified, filters=plan.request.filters)
         results = await self._fan_out.query(
-            profile.sources, plan, identify=identify, replaceable=profile.stand_in is not None
+            profile.sources, plan, identify=identify, replaceable=profile.substitute is not None
         )
-        if profile.stand_in and results[0].report.reason is not None:
-            results += await self._fan_out.query([profile.stand_in], plan, identify=identify)
+        if profile.substitute and results[0].report.reason is not None:
+            results += await self._fan_out.query([profile.substitute], plan, identify=identify)
         _require_answers(results, plan.request)
         return results
 

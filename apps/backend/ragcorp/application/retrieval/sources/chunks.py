@@ -93,7 +93,7 @@ class FullTextChunkSource:
                 scoring=self._scoring,
                 matches=matches,
                 principal=query.principal,
-                tell_idf=visible is not None and visible.everything,
+                with_idf=visible is not None and visible.everything,
             ),
             admits=(
                 partial(self._scoring.admitted_chunks, query.text, principal=query.principal)
@@ -110,15 +110,15 @@ class FullTextChunkSource:
 
 
 class LexicalScorer:
-    """Evidence share of any chunk, and its lexemes; without ``tell_idf`` no counts of unreadable chunks."""
+    """Evidence share of any chunk, and its lexemes; without ``with_idf`` no counts of unreadable chunks."""
 
     score_type = ScoreType.EVIDENCE_SHARE
 
-    def __init__(self, *, scoring: ChunkScoring, matches: LexicalChunks, principal: Principal, tell_idf: bool) -> None:
+    def __init__(self, *, scoring: ChunkScoring, matches: LexicalChunks, principal: Principal, with_idf: bool) -> None:
         self._scoring = scoring
         self._matches = matches
         self._principal = principal
-        self._tell_idf = tell_idf
+        self._with_idf = with_idf
 
     async def scores(self, chunk_ids: Sequence[str]) -> Mapping[str, float]:
         matches = await self.evidence(chunk_ids, score_type=self.score_type)
@@ -138,7 +138,7 @@ class LexicalScorer:
                 item.counts,
                 length=item.length,
                 average_length=self._matches.average_length,
-                tell_idf=self._tell_idf,
+                with_idf=self._with_idf,
             )
             for chunk_id, item in counted.items()
         }
@@ -163,8 +163,8 @@ def lexical_notes(matches: LexicalChunks, visible: VisibleFrequencies) -> dict[s
 
 
 def _notes(terms: Sequence[QueryTerm], visible: VisibleFrequencies) -> Iterator[Mapping[str, object]]:
-    held = [term for term in terms if visible.frequencies.get(term.lexeme)]
-    for term in held:
+    readable = [term for term in terms if visible.frequencies.get(term.lexeme)]
+    for term in readable:
         count = term.document_frequency if visible.everything else visible.frequencies[term.lexeme]
         yield {
             "word": term.word,
@@ -178,7 +178,7 @@ def _notes(terms: Sequence[QueryTerm], visible: VisibleFrequencies) -> Iterator[
     a_word = any(term.kind is TermKind.WORD for term in terms)
     word = terms[0].word
     # neighbours that were tried as one code are no term of their own
-    if all(term.kind is TermKind.PART for term in held) and (a_word or " " not in word):
+    if all(term.kind is TermKind.PART for term in readable) and (a_word or " " not in word):
         yield {
             "word": word,
             "lexeme": word,

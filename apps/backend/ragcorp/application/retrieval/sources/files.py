@@ -90,16 +90,16 @@ class FileGrepSource:
         terms = given_terms(text)
         if len(terms) <= MAX_GREP_TERMS:
             return terms, []
-        kept = foremost(terms, await self._known(text, principal))
+        kept = foremost(terms, await self._document_frequencies(text, principal))
         return kept, [term for term in terms if term not in kept]
 
     async def _terms(self, text: str, principal: Principal) -> tuple[str, ...]:
         terms = keywords(text, limit=MAX_GREP_TERMS)
         if len(terms) <= MAX_KEYWORDS:  # their order would decide nothing
             return terms
-        return keywords(text, await self._known(text, principal))
+        return keywords(text, await self._document_frequencies(text, principal))
 
-    async def _known(self, text: str, principal: Principal) -> dict[str, int]:
+    async def _document_frequencies(self, text: str, principal: Principal) -> dict[str, int]:
         """Return the words' frequencies; empty during an outage, as they only choose among words."""
         try:
             return dict(await self._frequencies.document_frequencies(text, principal=principal))
@@ -124,8 +124,10 @@ def evidence_shares(result: GrepResult) -> dict[GrepPassage, float]:
     The first factor is twice what a passage's score has beyond the number of its terms (grep_ranking.py); terms are
     held where a passage of the result holds them, for of the idf of the others nothing is known.
     """
-    held = len({term for passage in result.passages for term in passage.terms}) / max(1, len(result.terms))
-    return {passage: min(1.0, max(0.0, 2 * (passage.score - len(passage.terms)) * held)) for passage in result.passages}
+    share = len({term for passage in result.passages for term in passage.terms}) / max(1, len(result.terms))
+    return {
+        passage: min(1.0, max(0.0, 2 * (passage.score - len(passage.terms)) * share)) for passage in result.passages
+    }
 
 
 def _given(query: SourceQuery) -> str | None:

@@ -31,7 +31,7 @@ NUMBERED = ("clause:", "article:")
 Scope = tuple[tuple[str, UUID | None], ...]
 """Files in query order by name, with their documents; None for an unknown file."""
 
-Found = TypeVar("Found", bound=Hashable)
+Match = TypeVar("Match", bound=Hashable)
 
 _UNKNOWN: Mapping[str, int] = MappingProxyType({})
 
@@ -53,12 +53,12 @@ class MentionedFiles:
 
     files: tuple[MentionedFile, ...] = ()
     strong: tuple[MentionedFile, ...] = ()
-    beside: tuple[MentionedFile, ...] = ()
+    nearby: tuple[MentionedFile, ...] = ()
     warnings: tuple[HydrationWarning, ...] = ()
 
     @property
     def near(self) -> tuple[UUID, ...]:
-        return tuple(dict.fromkeys(file.file.document_id for file in self.beside))
+        return tuple(dict.fromkeys(file.file.document_id for file in self.nearby))
 
     @property
     def documents(self) -> tuple[UUID, ...]:
@@ -107,12 +107,9 @@ def mentioned_files(
         or (mention.code and (mention.start, mention.end) not in owners and is_rare(mention.word, frequencies, chunks))
     ]
     taken = [(file.start, file.end) for file in strong]
-    weak, beside = _weak(mentions, files, named, frozenset(map(id, meant)), taken)
+    weak, nearby = _weak(mentions, files, named, frozenset(map(id, meant)), taken)
     return MentionedFiles(
-        files=_each_once([*strong, *weak]),
-        strong=tuple(strong),
-        beside=tuple(beside),
-        warnings=tuple(warnings.values()),
+        files=_distinct([*strong, *weak]), strong=tuple(strong), nearby=tuple(nearby), warnings=tuple(warnings.values())
     )
 
 
@@ -125,7 +122,7 @@ class Scopes:
 
     def __init__(self, mentions: Sequence[Mention], files: MentionedFiles) -> None:
         self._strong = files.strong
-        self._beside = files.beside
+        self._nearby = files.nearby
         self._unknown = {
             mention.span_of(name): mention.written(name)
             for mention in mentions
@@ -142,7 +139,7 @@ class Scopes:
         if name.startswith("symbol:"):
             return self._bound(mention, self._strong) if mention.files and mention.owned else None
         if mention.files:
-            return self._bound(mention, [*self._strong, *self._beside])
+            return self._bound(mention, [*self._strong, *self._nearby])
         elsewhere = name.startswith("identifier:") or mention.weak or mention.owned
         return None if elsewhere else self._left or None
 
@@ -168,9 +165,9 @@ def _scope(files: Sequence[MentionedFile]) -> Scope:
     return tuple(called.items())
 
 
-def nearness_of(named: Named[Found]) -> Mapping[Found, float]:
+def nearness_of(named: Named[Match]) -> Mapping[Match, float]:
     """Return the nearness given by the index; empty where it gave none."""
-    return dict(zip(named.found, named.nearness, strict=False))
+    return dict(zip(named.items, named.nearness, strict=False))
 
 
 def is_rare(word: str, frequencies: Mapping[str, int], chunks: int) -> bool:
@@ -214,35 +211,35 @@ def _weak(
     meant: frozenset[int],
     taken: list[tuple[int, int]],
 ) -> tuple[list[MentionedFile], list[MentionedFile]]:
-    found: list[MentionedFile] = []
-    beside: list[MentionedFile] = []
+    certain: list[MentionedFile] = []
+    nearby: list[MentionedFile] = []
     for order, mention in longest_first(mentions):
         for name in (name for name in mention.names if name.startswith(FILE_NAMES)):
             start, end = mention.span_of(name)
             of_name = files.get(name)
             if of_name is None or crosses(start, end, taken):
                 continue
-            fits = [file for file in of_name.found if _fits(mention, name, file)]
+            fits = [file for file in of_name.items if _fits(mention, name, file)]
             code = [file for file in fits if file.is_code]
-            whole = of_name.matches == len(of_name.found)
+            whole = of_name.matches == len(of_name.items)
             if whole and len(code) == 1 and id(mention) in meant:
-                found.append(MentionedFile(file=code[0], order=order, start=start, end=end, weak=True))
+                certain.append(MentionedFile(file=code[0], order=order, start=start, end=end, weak=True))
                 taken.append((start, end))
                 break
             if whole and 0 < len(fits) <= MAX_NEAR:
-                beside += [MentionedFile(file=file, order=order, start=start, end=end, weak=True) for file in fits]
+                nearby += [MentionedFile(file=file, order=order, start=start, end=end, weak=True) for file in fits]
                 taken.append((start, end))
                 break
         if mention.word is None and any(name in named and named[name].matches == 1 for name in mention.names):
             taken.append((mention.start, mention.end))
-    return found, beside
+    return certain, nearby
 
 
 def _owners(mentions: Sequence[Mention], named: Mapping[str, Named[EntityRef]]) -> frozenset[tuple[int, int]]:
     """Return the spans of words that name the owner of a found symbol."""
     owners: set[tuple[int, int]] = set()
     for mention in mentions:
-        entities = [entity for name in mention.names if name in named for entity in named[name].found]
+        entities = [entity for name in mention.names if name in named for entity in named[name].items]
         if mention.owner_span and any(is_within(entity, mention.owners) for entity in entities):
             owners.add(mention.owner_span)
     return frozenset(owners)
@@ -253,9 +250,9 @@ def _fitting(mention: Mention, files: Mapping[str, Named[FileRef]], *, symbols: 
         of_name = files.get(name)
         if of_name is None or not name.startswith(FILE_NAMES) or (symbols and name.startswith("stem:")):
             continue
-        fits = [file for file in of_name.found if _fits(mention, name, file)] or _nearest_tail(mention, of_name.found)
+        fits = [file for file in of_name.items if _fits(mention, name, file)] or _nearest_tail(mention, of_name.items)
         if fits:
-            return name, fits, of_name.matches if len(fits) == len(of_name.found) else len(fits)
+            return name, fits, of_name.matches if len(fits) == len(of_name.items) else len(fits)
     return "", [], 0
 
 
@@ -294,7 +291,7 @@ def _names_a_symbol(mention: Mention, named: Mapping[str, Named[EntityRef]]) -> 
     return any(name in named and named[name].matches for name in mention.names if not name.startswith(FILE_NAMES))
 
 
-def _each_once(files: Sequence[MentionedFile]) -> tuple[MentionedFile, ...]:
+def _distinct(files: Sequence[MentionedFile]) -> tuple[MentionedFile, ...]:
     kept: dict[UUID, MentionedFile] = {}
     for item in sorted(files, key=lambda file: (file.order, file_name(file.file.path))):
         kept.setdefault(item.file.document_id, item)

@@ -13,7 +13,7 @@ from ragcorp.application.structure.mentions.cues import cue_of, cued, cued_behin
 from ragcorp.application.structure.mentions.numbered import numbered
 from ragcorp.application.structure.mentions.relations import bound_to_files, kinds_of, speaks_of_code, with_owner
 from ragcorp.application.structure.mentions.shapes import Mention, distinct, is_code_file, is_file, shaped
-from ragcorp.application.structure.mentions.tokens import Token, composed, says_something, tokenize
+from ragcorp.application.structure.mentions.tokens import Token, composed, has_content, tokenize
 from ragcorp.domain.text.account_numbers import account_at
 from ragcorp.domain.text.entity_names import file_name, identifier_name, is_empty, stem_name, symbol_name
 from ragcorp.domain.text.folding import folded_in_place
@@ -88,8 +88,8 @@ def _strong(text: str, tokens: Sequence[Token]) -> Iterator[tuple[Mention, int, 
         if place < until:
             continue
         if before := cued_behind(text, tokens, place):
-            said = with_owner(text, tokens, place + 1, replace(before, kinds=kinds_of(token.text)))
-            yield said if said.names[0].startswith("symbol:") else before, place, place
+            owned = with_owner(text, tokens, place + 1, replace(before, kinds=kinds_of(token.text)))
+            yield owned if owned.names[0].startswith("symbol:") else before, place, place
         if cue_of(token):
             for mention, behind in _cued_with_kind(text, tokens, place):
                 yield mention, place, behind
@@ -126,7 +126,7 @@ def _plain_words(text: str, tokens: Sequence[Token], claimed: set[int]) -> Itera
         if place in claimed or not token.is_word:
             continue
         yield from _spaced_code(text, tokens, place)
-        if not says_something(token.text):
+        if not has_content(token.text):
             continue
         looked_up += 1
         if looked_up > MAX_WEAK_WORDS:
@@ -149,7 +149,7 @@ def _runs(text: str, tokens: Sequence[Token], place: int, claimed: set[int]) -> 
         token = tokens[last]
         if last in claimed or not token.glued or not token.is_word:
             return
-        if says_something(token.text):
+        if has_content(token.text):
             joined = "".join(token.text for token in tokens[place : last + 1])
             yield Mention(
                 text=text[tokens[place].start : token.end],

@@ -44,7 +44,7 @@ class Surroundings:
         latest first; then fewer folders, a shorter path, the path.
         """
         steps = steps_of(path)
-        named = any(_holds(steps, folders) for folders in self.folders)
+        named = any(_contains(steps, folders) for folders in self.folders)
         shared = [common_prefix(steps, earlier) for earlier in self.previous]
         most = max(shared, default=0)
         latest = shared.index(most) if most else len(shared)
@@ -110,7 +110,7 @@ def _last_step(mention: Mention) -> tuple[str, ...]:
     return () if mention.extension else (part(re.split(r"[/\\]", mention.text)[-1]),)
 
 
-def _holds(steps: tuple[str, ...], folders: tuple[str, ...]) -> bool:
+def _contains(steps: tuple[str, ...], folders: tuple[str, ...]) -> bool:
     before = (*steps[:-1], steps[-1].rpartition(".")[0] or steps[-1]) if steps else ()
     return any(before[start : start + len(folders)] == folders for start in range(len(before)))
 

@@ -88,7 +88,7 @@ def tokenize(text: str) -> tuple[Token, ...]:
 
 
 @lru_cache(maxsize=4096)
-def says_something(word: str) -> bool:
+def has_content(word: str) -> bool:
     """Return whether a word has content: at least three letters, no function word, no word of instructions."""
     return len(word) > 2 and plain_word(word) not in _ASKING and bool(content_words(word))
 

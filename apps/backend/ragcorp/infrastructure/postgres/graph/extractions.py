@@ -117,7 +117,7 @@ class PostgresExtractionStore:
                 content_hash=bytes(row[2]),
                 title=row[3],
                 content=row[4],
-                known=None if row[5] is None else Extraction(facts=_read(row[5]), dropped=row[6]),
+                cached=None if row[5] is None else Extraction(facts=_read(row[5]), dropped=row[6]),
             )
             for row in rows
         ]
