@@ -1,4 +1,4 @@
-"""Values of the caches of vectors: how a vector came, and what the database keeps."""
+"""Values of vectors: models, caches and the backlog."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +15,14 @@ class EmbeddingModel:
 
 Vector = tuple[float, ...]
 """An L2-normalised embedding of ``EmbeddingModel.dimensions`` finite numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacklogCounts:
+    """The number of texts that wait for a vector, and how many of them failed too often to be retried."""
+
+    pending: int
+    failed: int
 
 
 class CacheName(StrEnum):

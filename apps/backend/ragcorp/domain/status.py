@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ragcorp.domain.embeddings import BacklogCounts
+
 
 class PartState(StrEnum):
     """``degraded``: does a part of its work. ``out``: does none. ``off``: none is expected of it, by configuration."""
@@ -34,14 +36,6 @@ class PartStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
-    """Counts of texts without a vector, and of those whose embedding failed for good."""
-
-    pending: int
-    failed: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ContentCounts:
     """Counts of what a principal may read; ``waiting`` by kind, such as ``artifact_chunks`` or ``memory``."""
 
@@ -52,7 +46,7 @@ class ContentCounts:
     turns: int
     entities: int
     facts: int
-    waiting: Mapping[str, Waiting]
+    waiting: Mapping[str, BacklogCounts]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.domain.citations.checks import quoted_at
@@ -18,12 +19,12 @@ LEAD_WORDS = 12
 """Words that locate the beginning of a passage."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CitedPages:
     """Reads once for all citations of an answer, and not at all if every passage is on one page."""
 
-    def __init__(self, *, texts: PageTexts, timeout_seconds: float = 1.0) -> None:
-        self._texts = texts
-        self._timeout_seconds = timeout_seconds
+    texts: PageTexts
+    timeout_seconds: float = 1.0
 
     async def find(
         self, cited: Sequence[tuple[Chunk, Sequence[str]]], *, principal: Principal
@@ -39,9 +40,9 @@ class CitedPages:
     async def _read(self, spans: Sequence[PageSpan], principal: Principal) -> Mapping[PageSpan, PagedText]:
         if not spans:
             return {}
-        deadline = asyncio.get_running_loop().time() + self._timeout_seconds
+        deadline = asyncio.get_running_loop().time() + self.timeout_seconds
         try:
-            return await run_until(deadline, self._texts.read(spans, principal=principal))
+            return await run_until(deadline, self.texts.read(spans, principal=principal))
         except (TimeoutError, StorageUnavailableError) as error:
             logger.warning("citations name the first page of their passages: %s", type(error).__name__)
             return {}

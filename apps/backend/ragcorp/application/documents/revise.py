@@ -29,13 +29,13 @@ class ReadDocument:
     requested: DocumentAttributes
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReviseDocument:
     """Ingests a changed document again; unchanged passages get their vectors from the cache."""
 
-    def __init__(self, *, store: DocumentStore, preparation: DocumentPreparation, ingest: DocumentIngestion) -> None:
-        self._store = store
-        self._preparation = preparation
-        self._ingest = ingest
+    store: DocumentStore
+    preparation: DocumentPreparation
+    ingest: DocumentIngestion
 
     async def revise(
         self, external_id: str, change: AttributeChange, *, principal: Principal, text: str | None = None
@@ -52,9 +52,9 @@ class ReviseDocument:
     async def read(self, external_id: str, *, principal: Principal) -> ReadDocument:
         """Raises NotFoundError."""
         # the hash is read before the original: what is written in between makes the write fail, not pass unseen
-        document = await self._store.get(external_id, principal=principal)
-        source = await self._store.get_source(external_id, principal=principal)
-        parsed = await anyio.to_thread.run_sync(self._preparation.read, source)
+        document = await self.store.get(external_id, principal=principal)
+        source = await self.store.get_source(external_id, principal=principal)
+        parsed = await anyio.to_thread.run_sync(self.preparation.read, source)
         return ReadDocument(
             document=document, source=source, text=parsed.text, requested=as_requested(document, parsed)
         )
@@ -76,7 +76,7 @@ class ReviseDocument:
             external_id=read.document.external_id, file=source, attributes=attributes or read.requested
         )
         expected = bytes.fromhex(read.document.content_hash)
-        return await self._ingest.ingest(request, principal=principal, expected=expected)
+        return await self.ingest.ingest(request, principal=principal, expected=expected)
 
 
 def require_editable(document: Document) -> None:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from ragcorp.application.embedding.passage_vectors import REJECTED, PassageVectors, VectorMemory
+from ragcorp.domain.embeddings import BacklogCounts
 from ragcorp.domain.exceptions import EmbedderUnavailableError, RagcorpError
 from ragcorp.domain.ingestion import EmbedProgress
 from ragcorp.domain.ports.models import Embedder, EmbeddingCache
 from ragcorp.domain.ports.observers import EmbeddingCacheObserver
-from ragcorp.domain.ports.storage import BacklogCounts, EmbeddingBacklog, PendingChunk
+from ragcorp.domain.ports.storage import EmbeddingBacklog, PendingChunk
 from ragcorp.domain.ports.use_cases import BacklogEmbedding
 
 logger = logging.getLogger(__name__)

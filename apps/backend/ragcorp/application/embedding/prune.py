@@ -20,15 +20,15 @@ class PruneReport:
     pruned: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PruneEmbeddings:
     """Works on the cache of all workspaces. Chunks and items keep their vectors: results do not change."""
 
-    def __init__(self, *, cache: EmbeddingCacheUpkeep, batch_size: int = BATCH) -> None:
-        self._cache = cache
-        self._batch_size = batch_size
+    cache: EmbeddingCacheUpkeep
+    batch_size: int = BATCH
 
     async def status(self) -> Sequence[CachedVectors]:
-        return await self._cache.status()
+        return await self.cache.status()
 
     async def prune(
         self,
@@ -41,22 +41,20 @@ class PruneEmbeddings:
         """Remove vectors unused for ``unused_days``, in a transaction per batch. Raises InvalidInputError."""
         if not (math.isfinite(unused_days) and 0 <= unused_days <= MAX_DAYS):
             raise InvalidInputError.out_of_range("unused_days", f"0 to {MAX_DAYS:g}")
-        if model is not None and model not in {cached.model.name for cached in await self._cache.status()}:
+        if model is not None and model not in {cached.model.name for cached in await self.cache.status()}:
             raise InvalidInputError(
                 "There is no model of this name in the database.",
                 field="model",
                 remedy="`ragcorp embeddings status` lists the models.",
             )
-        unused = await self._cache.count_unused(days=unused_days, model=model)
+        unused = await self.cache.count_unused(days=unused_days, model=model)
         pruned = 0
         if dry_run:
             return PruneReport(unused=unused, pruned=pruned)
         on_progress(pruned, unused)
         # bounded: vectors that become unused during the run wait for the next one
         while pruned < unused:
-            removed = await self._cache.prune(
-                days=unused_days, model=model, limit=min(self._batch_size, unused - pruned)
-            )
+            removed = await self.cache.prune(days=unused_days, model=model, limit=min(self.batch_size, unused - pruned))
             if not removed:
                 break
             pruned += removed

@@ -1,6 +1,6 @@
 """Use case: store an evaluation set's passages."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from ragcorp.application.upkeep.task_progress import Progress, no_progress
@@ -15,11 +15,11 @@ from ragcorp.evaluation.sets import EvaluationSet, Passage
 BATCH = 32
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoadEvaluationSet:
     """Stores each passage as a document under its id: a file of a tree, else plain text."""
 
-    def __init__(self, *, ingest: BatchIngestion) -> None:
-        self._ingest = ingest
+    ingest: BatchIngestion
 
     async def load(
         self, evaluation_set: EvaluationSet, *, principal: Principal, language: str, progress: Progress = no_progress
@@ -31,7 +31,7 @@ class LoadEvaluationSet:
         with progress("Ingesting the corpus", "passages") as report:
             for start in range(0, len(passages), BATCH):
                 requests = [make(passage, attributes) for passage in passages[start : start + BATCH]]
-                outcomes = await self._ingest.ingest_many(requests, principal=principal)
+                outcomes = await self.ingest.ingest_many(requests, principal=principal)
                 for number, outcome in enumerate(outcomes, start=start + 1):
                     if isinstance(outcome, IngestFailure):
                         raise InvalidInputError(

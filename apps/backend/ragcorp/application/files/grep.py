@@ -76,16 +76,14 @@ class _Lookup:
     cut: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GrepFiles:
     """Searches the files for a caller, within ``timeout_seconds``; then it returns the results so far."""
 
-    def __init__(
-        self, *, files: FileRepository, documents: FileDocuments, access: FileAccess, timeout_seconds: float
-    ) -> None:
-        self._files = files
-        self._documents = documents
-        self._access = access
-        self._timeout_seconds = timeout_seconds
+    files: FileRepository
+    documents: FileDocuments
+    access: FileAccess
+    timeout_seconds: float
 
     async def grep(self, request: GrepRequest, *, principal: Principal, filters: Filters = ()) -> GrepResult:
         """Return the best passages.
@@ -96,9 +94,9 @@ class GrepFiles:
 
         Raises InvalidInputError, FileAccessDeniedError, SourceUnavailableError and StorageUnavailableError.
         """
-        if not self._files.roots or not self._access.allows(principal):
+        if not self.files.roots or not self.access.allows(principal):
             raise denied(())
-        deadline = asyncio.get_running_loop().time() + self._timeout_seconds
+        deadline = asyncio.get_running_loop().time() + self.timeout_seconds
         result: GrepResult | None = None
         for attempt in _attempts(request):
             result = await self._attempt(attempt, request, principal, filters, deadline)
@@ -119,7 +117,7 @@ class GrepFiles:
             gitignore=request.gitignore,
         )
         left = deadline - asyncio.get_running_loop().time()
-        matches = await self._files.search(search, seconds=max(0.0, SEARCH_SHARE * left))
+        matches = await self.files.search(search, seconds=max(0.0, SEARCH_SHARE * left))
         ranking_terms = () if request.mode is GrepMode.REGEX else attempt.terms
         # twenty thousand lines take a moment: off the event loop
         ranked = await anyio.to_thread.run_sync(partial(passages_of, matches, terms=ranking_terms))
@@ -170,7 +168,7 @@ class GrepFiles:
             spans = [(passage.line_start, passage.line_end) for passage in passages]
             first = [min(mark.line for mark in passage.marks) for passage in passages]
             try:
-                read = await self._files.read_passages(path, spans, kept=first)
+                read = await self.files.read_passages(path, spans, kept=first)
             except FileAccessError as error:
                 texts.gone[path] = error
                 continue
@@ -194,7 +192,7 @@ class GrepFiles:
         lines = [_lines(passage, texts.of[_place(passage)]) for passage in read]
         lines += [_lines(best_of[path], None) for path in checked if path not in covered]
         paths = [passage.path for passage in read] + [path for path in checked if path not in covered]
-        answers = await self._documents.look_up(lines, principal=principal, filters=filters) if lines else []
+        answers = await self.documents.look_up(lines, principal=principal, filters=filters) if lines else []
         hidden = {path for path, answer in zip(paths, answers, strict=True) if not (answer.readable and answer.passes)}
         return _Lookup(
             shown=frozenset(paths) - hidden,

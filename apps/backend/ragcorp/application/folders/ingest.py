@@ -35,13 +35,13 @@ class FolderReport:
         return self.created + self.updated + self.unchanged + len(self.failures)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IngestFolder:
     """Stores files under their relative paths, and records them for a later watch. A bad file stops no other."""
 
-    def __init__(self, *, documents: FolderDocuments, files: FolderFiles, default_language: str) -> None:
-        self._documents = documents
-        self._files = files
-        self._default_language = default_language
+    documents: FolderDocuments
+    files: FolderFiles
+    default_language: str
 
     async def require_distinct_names(self, paths: Sequence[Path], *, gitignore: bool = True) -> None:
         """Raises InvalidInputError if a name occurs below several paths, and MissingFileError for a missing path."""
@@ -59,8 +59,8 @@ class IngestFolder:
             )
 
     async def _scan(self, path: Path, *, gitignore: bool) -> tuple[WatchedTree, FolderScan]:
-        tree = await anyio.to_thread.run_sync(self._files.locate, path)
-        return tree, await anyio.to_thread.run_sync(lambda: self._files.scan(tree, gitignore=gitignore))
+        tree = await anyio.to_thread.run_sync(self.files.locate, path)
+        return tree, await anyio.to_thread.run_sync(lambda: self.files.scan(tree, gitignore=gitignore))
 
     async def ingest(
         self,
@@ -77,7 +77,7 @@ class IngestFolder:
         tree, scan = await self._scan(root, gitignore=gitignore)
         entries = [file.entry for file in scan.files]
         options = FolderOptions(
-            attributes=attributes or DocumentAttributes(language=self._default_language),
+            attributes=attributes or DocumentAttributes(language=self.default_language),
             prefix=prefix,
             by_kind=attributes is None if by_kind is None else by_kind,
             gitignore=gitignore,
@@ -87,7 +87,7 @@ class IngestFolder:
         ]
         failed = len(outcomes)
         replaced = 0
-        stored = self._documents.store(
+        stored = self.documents.store(
             entries,
             folder=tree.key,
             options=options,

@@ -60,6 +60,7 @@ class _Pass:
             self.task.on_progress(done, total)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SyncFolder:
     """Stores new and changed files, then deletes documents of missing files: a renamed file is found at every moment.
 
@@ -69,26 +70,18 @@ class SyncFolder:
     while the other deletes it is stored again on the next pass.
     """
 
-    def __init__(
-        self,
-        *,
-        documents: FolderDocuments,
-        files: FolderFiles,
-        records: FolderRecords,
-        clock_ns: Callable[[], int] = time.time_ns,
-    ) -> None:
-        self._documents = documents
-        self._files = files
-        self._records = records
-        self._clock_ns = clock_ns
+    documents: FolderDocuments
+    files: FolderFiles
+    records: FolderRecords
+    clock_ns: Callable[[], int] = time.time_ns
 
     async def sync(self, task: FolderTask, *, below: Collection[str] | None = None) -> SyncOutcome:
         """Compare the tree or some paths once. Raises StorageUnavailableError, or ConflictError after another write."""
-        before = await anyio.to_thread.run_sync(self._files.state, task.tree)
+        before = await anyio.to_thread.run_sync(self.files.state, task.tree)
         if before.identity is None:
             return SyncOutcome(waiting=folder_out())
         scan = await anyio.to_thread.run_sync(
-            lambda: self._files.scan(task.tree, below=below, gitignore=task.options.gitignore)
+            lambda: self.files.scan(task.tree, below=below, gitignore=task.options.gitignore)
         )
         now = _Pass(task=task, below=below)
         recorded = await self._recorded(now)
@@ -107,14 +100,14 @@ class SyncFolder:
 
     async def _recorded(self, now: _Pass) -> dict[str, RecordedFile]:
         below = now.below if now.task.tree.only is None else [now.task.tree.only]
-        rows = await self._records.recorded(
+        rows = await self.records.recorded(
             now.task.tree.key, prefix=now.task.options.prefix, principal=now.task.principal, below=below
         )
         return {row.relative: row for row in rows}
 
     def _due(self, now: _Pass, files: Sequence[ScannedFile], recorded: Mapping[str, RecordedFile]) -> list[ScannedFile]:
         """Return the files to read."""
-        described = self._documents.described(now.task.options)
+        described = self.documents.described(now.task.options)
         due: list[ScannedFile] = []
         for file in files:
             relative = file.entry.relative
@@ -134,7 +127,7 @@ class SyncFolder:
         return due
 
     async def _store(self, now: _Pass, due: Sequence[ScannedFile], recorded: Mapping[str, RecordedFile]) -> None:
-        stored = self._documents.store(
+        stored = self.documents.store(
             [file.entry for file in due],
             folder=now.task.tree.key,
             options=now.task.options,
@@ -166,7 +159,7 @@ class SyncFolder:
             return
         now.not_stored.add(relative)
         if outcome is None or isinstance(outcome.error, NotFoundError):  # written, or gone, while it was read
-            memory.moving.setdefault(relative, self._clock_ns())
+            memory.moving.setdefault(relative, self.clock_ns())
             now.again.add(relative)
             return
         memory.moving.pop(relative, None)
@@ -192,7 +185,7 @@ class SyncFolder:
         if not gone:
             now.task.memory.held_back = now.task.memory.held_back if now.below is not None else 0
             return None
-        after = await anyio.to_thread.run_sync(self._files.state, now.task.tree)
+        after = await anyio.to_thread.run_sync(self.files.state, now.task.tree)
         if after.identity != before.identity:
             return folder_out()
         if (before.empty or after.empty) and not now.task.options.allow_deletions:
@@ -212,7 +205,7 @@ class SyncFolder:
         )
         lost = (Counter(file.stamp and _content(file.stamp) for file in gone) - added).total()
         if lost > FEW_DELETIONS and not now.task.options.allow_deletions:
-            total = await self._records.count(
+            total = await self.records.count(
                 now.task.tree.key, prefix=now.task.options.prefix, principal=now.task.principal
             )
             if lost * 2 > total - added.total():
@@ -229,10 +222,10 @@ class SyncFolder:
     async def _forget(self, now: _Pass, gone: Sequence[RecordedFile]) -> None:
         by_path = {file.relative: file for file in gone}
         still = await anyio.to_thread.run_sync(
-            lambda: self._files.still_gone(now.task.tree, list(by_path), gitignore=now.task.options.gitignore)
+            lambda: self.files.still_gone(now.task.tree, list(by_path), gitignore=now.task.options.gitignore)
         )
         names = [by_path[path].external_id for path in still]
-        deleted = await self._records.forget(now.task.tree.key, names, principal=now.task.principal)
+        deleted = await self.records.forget(now.task.tree.key, names, principal=now.task.principal)
         for path in still:
             now.task.memory.moving.pop(path, None)
             if by_path[path].external_id in deleted:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import TypeVar
@@ -24,19 +25,17 @@ UNKNOWN_ENTITY = ("subject.external_id", "object.external_id")
 """Fields of errors about an entity that a later line may define."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoadGraph:
     """Stores entities and facts in batches. A bad one does not stop the others."""
 
-    def __init__(
-        self, *, entities: DraftSaving[EntityDraft], facts: DraftSaving[FactDraft], default_language: str
-    ) -> None:
-        self._entities = entities
-        self._facts = facts
-        self._default_language = default_language
+    entities: DraftSaving[EntityDraft]
+    facts: DraftSaving[FactDraft]
+    default_language: str
 
     def read(self, line: Mapping[str, object]) -> GraphDraft:
         """Return the entity or fact of a line. Raises InvalidInputError."""
-        return read_draft(line, default_language=self._default_language)
+        return read_draft(line, default_language=self.default_language)
 
     async def store(self, drafts: Sequence[GraphDraft], *, principal: Principal) -> list[SaveOutcome]:
         """Store a batch, its entities first; return the outcomes in order."""
@@ -44,10 +43,10 @@ class LoadGraph:
         entities = {place: draft for place, draft in enumerate(drafts) if isinstance(draft, EntityDraft)}
         facts = {place: draft for place, draft in enumerate(drafts) if isinstance(draft, FactDraft)}
         if entities:
-            saved = await self._entities.save_many(list(entities.values()), principal=principal)
+            saved = await self.entities.save_many(list(entities.values()), principal=principal)
             outcomes |= zip(entities, saved, strict=True)
         if facts:
-            saved = await self._facts.save_many(list(facts.values()), principal=principal)
+            saved = await self.facts.save_many(list(facts.values()), principal=principal)
             outcomes |= zip(facts, saved, strict=True)
         return [outcomes[place] for place in range(len(drafts))]
 

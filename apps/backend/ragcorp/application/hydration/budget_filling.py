@@ -87,6 +87,7 @@ class KeywordChunks(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetFilling:
     """Embeds while anchors are looked up; waits for the vector only if similarity can change the result.
 
@@ -94,33 +95,23 @@ class BudgetFilling:
     two. ``breaker`` skips a model that keeps failing.
     """
 
-    def __init__(
-        self,
-        *,
-        embedder: Embedder,
-        index: StructureIndex,
-        keywords: KeywordChunks,
-        limits: HydrationLimits,
-        threshold: float,
-        breaker: CircuitBreaker,
-    ) -> None:
-        self._embedder = embedder
-        self._index = index
-        self._keywords = keywords
-        self._limits = limits
-        self._threshold = threshold
-        self._breaker = breaker
+    embedder: Embedder
+    index: StructureIndex
+    keywords: KeywordChunks
+    limits: HydrationLimits
+    threshold: float
+    breaker: CircuitBreaker
 
     def begin(self, text: str, turn: Turn) -> asyncio.Task[Vector | SourceReport] | None:
         """Start to embed; None without a model. The caller cancels the task at the end."""
-        if self._embedder.model.dimensions == 0:
+        if self.embedder.model.dimensions == 0:
             return None
         return asyncio.create_task(self._embedded(text, turn))
 
     async def fill(
         self, turn: Turn, anchors: Sequence[Anchor], embedding: asyncio.Task[Vector | SourceReport] | None
     ) -> Filling:
-        room = has_room(plan(anchors, (), limits=self._limits))
+        room = has_room(plan(anchors, (), limits=self.limits))
         anchored = frozenset(anchor.entity.identity for anchor in anchors)
         if embedding is None:
             return await self._by_keywords(turn, anchored) if room else Filling()
@@ -140,7 +131,7 @@ class BudgetFilling:
         shown = "what holds its words" if by_keywords.candidates else "nothing"
         warning = HydrationWarning(
             code=WarningCode.NO_SEMANTIC_CANDIDATES,
-            message=f"Nothing else is more similar to the query than {self._threshold:.2f}: {shown} is shown beside the"
+            message=f"Nothing else is more similar to the query than {self.threshold:.2f}: {shown} is shown beside the"
             " anchors. Lower SEMANTIC_THRESHOLD to see more.",
         )
         return replace(filling, candidates=by_keywords.candidates, reports=by_keywords.reports, warnings=(warning,))
@@ -148,12 +139,12 @@ class BudgetFilling:
     async def _embedded(self, text: str, turn: Turn) -> Vector | SourceReport:
         clock = asyncio.get_running_loop().time
         started = time.perf_counter()
-        admission = self._breaker.admit([SEMANTIC], now=clock(), replaceable=True)[SEMANTIC]
+        admission = self.breaker.admit([SEMANTIC], now=clock(), replaceable=True)[SEMANTIC]
         if admission is Admission.REFUSED:
             return SourceReport(source=SEMANTIC, outcome=SourceOutcome.SKIPPED, elapsed_ms=0.0, reason="circuit_open")
         verdict = Verdict.NOTHING
         try:
-            embedding = embed_query(self._embedder, text, workspace=turn.principal.workspace)
+            embedding = embed_query(self.embedder, text, workspace=turn.principal.workspace)
             vector = await run_until(turn.semantic_deadline, embedding)
             verdict = Verdict.WELL
         except (EmbedderUnavailableError, TimeoutError) as error:
@@ -166,12 +157,12 @@ class BudgetFilling:
         else:
             return vector
         finally:
-            self._breaker.settle(SEMANTIC, admission, verdict, now=clock())
+            self.breaker.settle(SEMANTIC, admission, verdict, now=clock())
 
     async def _similar(self, turn: Turn, vector: Vector, anchored: frozenset[EntityIdentity]) -> Filling:
-        limit = min(MOST_SIMILAR, SPARE * self._limits.semantic_entities + len(anchored))
-        similar = await self._index.similar(vector, principal=turn.principal, filters=turn.filters, limit=limit)
-        near = [entry for entry in similar if entry.score > self._threshold]
+        limit = min(MOST_SIMILAR, SPARE * self.limits.semantic_entities + len(anchored))
+        similar = await self.index.similar(vector, principal=turn.principal, filters=turn.filters, limit=limit)
+        near = [entry for entry in similar if entry.score > self.threshold]
         return Filling(
             candidates=tuple(
                 HydrationCandidate(entity=entry.entity, score=min(1.0, max(0.0, entry.score)))
@@ -179,7 +170,7 @@ class BudgetFilling:
                 if entry.entity.identity not in anchored
             ),
             scores={entry.entity.identity: entry.score for entry in near if entry.entity.identity in anchored},
-            model=self._embedder.model.name,
+            model=self.embedder.model.name,
         )
 
     async def _by_keywords(self, turn: Turn, anchored: frozenset[EntityIdentity]) -> Filling:
@@ -194,7 +185,7 @@ class BudgetFilling:
         self, turn: Turn, anchored: frozenset[EntityIdentity]
     ) -> tuple[HydrationCandidate, ...]:
         """Return entities by the largest evidence share of their chunks, at least a fifth; only BM25 gives shares."""
-        chunks = await self._keywords.find_chunks_full_text(
+        chunks = await self.keywords.find_chunks_full_text(
             turn.query, principal=turn.principal, filters=turn.filters, limit=MOST_CHUNKS
         )
         shares = {
@@ -204,7 +195,7 @@ class BudgetFilling:
         }
         if not shares:
             return ()
-        by_chunk = await self._index.at_chunks(list(shares), principal=turn.principal, filters=turn.filters)
+        by_chunk = await self.index.at_chunks(list(shares), principal=turn.principal, filters=turn.filters)
         best: dict[EntityIdentity, HydrationCandidate] = {}
         for chunk_id, entities in by_chunk.items():
             for entity in entities:

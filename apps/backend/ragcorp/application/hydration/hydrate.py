@@ -15,7 +15,8 @@ from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.structure.anchor_lookup import AnchorLookup, AnchorSet
 from ragcorp.application.structure.anchors import AnchorOptions
 from ragcorp.application.structure.mentions.files import FILE_NAMES
-from ragcorp.application.structure.mentions.parsing import Mention, mentions
+from ragcorp.application.structure.mentions.parsing import mentions
+from ragcorp.application.structure.mentions.shapes import Mention
 from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.filters import DOCUMENT_FIELDS, Filters, fields_of, narrowed_to
 from ragcorp.domain.ports.episodes import EpisodeStore

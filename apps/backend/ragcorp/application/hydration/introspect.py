@@ -1,5 +1,7 @@
 """Use case: show the entities of a recorded turn, with their reasons."""
 
+from dataclasses import dataclass
+
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ports.episodes import EpisodeStore
 from ragcorp.domain.principal import Principal
@@ -9,11 +11,11 @@ from ragcorp.domain.text.checks import require_length, require_storable
 MAX_TURN = 2**31 - 1
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IntrospectHydration:
     """Reads recorded turns. Entities that the caller may no longer read are only counted."""
 
-    def __init__(self, *, episodes: EpisodeStore) -> None:
-        self._episodes = episodes
+    episodes: EpisodeStore
 
     async def introspect(self, episode_id: str, *, principal: Principal, turn: int | None = None) -> RecordedTurn:
         """Return a turn, by default the latest. Raises InvalidInputError or NotFoundError."""
@@ -26,4 +28,4 @@ class IntrospectHydration:
                 limit=f"1 to {MAX_TURN}",
                 remedy="Turns count from 1; leave it out for the latest.",
             )
-        return await self._episodes.read(episode_id, principal=principal, turn=turn)
+        return await self.episodes.read(episode_id, principal=principal, turn=turn)

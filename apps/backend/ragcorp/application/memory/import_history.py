@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 import anyio.to_thread
@@ -16,11 +17,11 @@ from ragcorp.domain.principal import Principal
 MAX_NAMED_FAILURES = 1_000
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImportHistory:
     """Stores the turns of an export, one transaction per batch. A bad line does not stop the others."""
 
-    def __init__(self, *, save: ItemSaving) -> None:
-        self._save = save
+    save: ItemSaving
 
     async def import_history(
         self,
@@ -58,7 +59,7 @@ class ImportHistory:
             runs[-1][name] = (number, draft)
         saved: list[WriteOutcome] = []
         for run in runs:
-            outcomes = await self._save.save_many([draft for _, draft in run.values()], principal=principal)
+            outcomes = await self.save.save_many([draft for _, draft in run.values()], principal=principal)
             for (number, _), outcome in zip(run.values(), outcomes, strict=True):
                 if isinstance(outcome, WriteOutcome):
                     saved.append(outcome)

@@ -109,21 +109,19 @@ def random_token() -> str:
     return secrets.token_hex(TOKEN_BYTES)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoadContext:
     """Searches by the memory profile; ``make_token`` makes the random part of a fence."""
 
-    def __init__(
-        self, *, search: ChunkSearch, limits: ContextLimits, make_token: Callable[[], str] = random_token
-    ) -> None:
-        self._search = search
-        self._limits = limits
-        self._make_token = make_token
+    search: ChunkSearch
+    limits: ContextLimits
+    make_token: Callable[[], str] = random_token
 
     async def load(
         self, query: str = DEFAULT_QUERY, *, limit: int | None = None, session: str | None = None, principal: Principal
     ) -> MemoryContext:
         """Return the best items, of one ``session`` if given. Raises InvalidInputError or AllSourcesFailedError."""
-        limits = self._limits
+        limits = self.limits
         limit = limits.default_limit if limit is None else limit
         if not 1 <= limit <= limits.max_limit:
             raise InvalidInputError.out_of_range(
@@ -140,7 +138,7 @@ class LoadContext:
         )
         try:
             async with asyncio.timeout(limits.timeout_seconds):
-                response = await self._search.search(request, principal=principal)
+                response = await self.search.search(request, principal=principal)
         except TimeoutError:
             raise AllSourcesFailedError(
                 "The memory did not come in time.", reason="timeout", remedy="Try again, or raise CONTEXT_LOAD_TIMEOUT."
@@ -149,9 +147,9 @@ class LoadContext:
         return await anyio.to_thread.run_sync(self._context, response)
 
     def _context(self, response: SearchResponse) -> MemoryContext:
-        limits = self._limits
+        limits = self.limits
         items = tuple(neutral_item(_item(hit)) for hit in response.hits)
-        token = self._make_token()
+        token = self.make_token()
         briefing = format_memory_briefing(
             items,
             item_characters=limits.item_characters,

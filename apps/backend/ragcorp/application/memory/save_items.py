@@ -1,7 +1,7 @@
 """Use case: add, replace and change items of memory or history."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from ragcorp.application.validation.attribute_checks import MAX_METADATA_BYTES, require_external_id, superseded
@@ -18,25 +18,14 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SaveItems:
     """Stores items of one collection; an equal item stays unchanged. Vectors follow."""
 
-    def __init__(
-        self,
-        *,
-        collection: Collection,
-        repository: ItemRepository,
-        clock: Callable[[], datetime] = _utc_now,
-        max_metadata_bytes: int = MAX_METADATA_BYTES,
-    ) -> None:
-        self._collection = collection
-        self._repository = repository
-        self._clock = clock
-        self._max_metadata_bytes = max_metadata_bytes
-
-    @property
-    def collection(self) -> Collection:
-        return self._collection
+    collection: Collection
+    repository: ItemRepository
+    clock: Callable[[], datetime] = _utc_now
+    max_metadata_bytes: int = MAX_METADATA_BYTES
 
     async def save(self, draft: ItemDraft, *, principal: Principal) -> WriteOutcome:
         """Create or replace an item; without a time it keeps its own or gets the current one.
@@ -44,7 +33,7 @@ class SaveItems:
         Raises InvalidInputError, or ConflictError for an item that the principal may not read.
         """
         checked = self._checked(self._dated(draft), principal)
-        (outcome,) = await self._repository.save_many([checked], principal=principal)
+        (outcome,) = await self.repository.save_many([checked], principal=principal)
         return outcome
 
     async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[SaveOutcome]:
@@ -78,19 +67,19 @@ class SaveItems:
         require_external_id(external_id)
 
         def changed(item: Item) -> ItemDraft:
-            return self._checked(change.apply(item, collection=self._collection), principal)
+            return self._checked(change.apply(item, collection=self.collection), principal)
 
-        return await self._repository.change(external_id, changed, principal=principal)
+        return await self.repository.change(external_id, changed, principal=principal)
 
     def _checked(self, draft: ItemDraft, principal: Principal) -> ItemDraft:
-        return checked_draft(draft, principal=principal, max_metadata_bytes=self._max_metadata_bytes)
+        return checked_draft(draft, principal=principal, max_metadata_bytes=self.max_metadata_bytes)
 
     def _dated(self, draft: ItemDraft) -> ItemDraft:
         """Date a turn that gets its name from its content: the same words may occur again."""
         undated = draft.external_id is None and draft.attributes.occurred_at is None
-        if self._collection is not Collection.HISTORY or not undated:
+        if self.collection is not Collection.HISTORY or not undated:
             return draft
-        return replace(draft, attributes=replace(draft.attributes, occurred_at=self._clock()))
+        return replace(draft, attributes=replace(draft.attributes, occurred_at=self.clock()))
 
     async def _save(
         self, drafts: Sequence[tuple[int, ItemDraft]], principal: Principal
@@ -98,7 +87,7 @@ class SaveItems:
         if not drafts:
             return []
         try:
-            saved = await self._repository.save_many([draft for _, draft in drafts], principal=principal)
+            saved = await self.repository.save_many([draft for _, draft in drafts], principal=principal)
         except ConflictError as error:
             if len(drafts) == 1:
                 position, draft = drafts[0]

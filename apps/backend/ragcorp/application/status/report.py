@@ -9,12 +9,13 @@ from ragcorp.application.resilience.circuit_breaker import CircuitState
 from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.retrieval.sources.chunks import VECTORS_PENDING
 from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
+from ragcorp.domain.embeddings import BacklogCounts
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.keys import Scope
 from ragcorp.domain.ports.status import ContentCounter, DatabaseLook
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.sources import BUILT_IN, DENSE, FULL_TEXT, GREP, OWN_SOURCES
-from ragcorp.domain.status import ContentCounts, Flag, Overall, PartState, PartStatus, ServiceStatus, Waiting
+from ragcorp.domain.status import ContentCounts, Flag, Overall, PartState, PartStatus, ServiceStatus
 
 ANSWERER = "answerer"
 DATABASE = "database"
@@ -49,7 +50,7 @@ def failed(source: str, reason: str) -> str:
     return f"{name_of(source)} {FAILURES.get(reason, 'failed')} when it was asked last."
 
 
-def waits(source: str, waiting: Waiting) -> str:
+def waits(source: str, waiting: BacklogCounts) -> str:
     """Return the message for a source that lacks vectors."""
     message = f"{name_of(source)} does not find everything yet: {_texts(waiting.pending)} for a vector"
     return f"{message}, {waiting.failed:,} of which the model refused." if waiting.failed else f"{message}."
@@ -232,7 +233,7 @@ def _by_itself(source: str, circuit: str, counts: ContentCounts | None) -> PartS
     return PartStatus(source=source)
 
 
-def _pending(source: str, waiting: Waiting) -> PartStatus:
+def _pending(source: str, waiting: BacklogCounts) -> PartStatus:
     remedy = "Wait: the service makes them in the background. Until then these texts are found by their words."
     if waiting.failed:
         remedy = "`ragcorp embed --pending` tries those that were refused again, and says what is wrong with them."

@@ -9,17 +9,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 from uuid import UUID
 
-from ragcorp.application.structure.anchors import (
-    AnchorOptions,
-    Resolution,
-    anchors,
-    mentioned_files,
-    resolve,
-    wanted_names,
-)
-from ragcorp.application.structure.mentions.files import FEW_CHUNKS
-from ragcorp.application.structure.mentions.parsing import Mention
+from ragcorp.application.structure.anchors import AnchorOptions, Resolution, anchors, resolve, wanted_names
+from ragcorp.application.structure.mentions.entities import Evidence
+from ragcorp.application.structure.mentions.files import FEW_CHUNKS, mentioned_files
 from ragcorp.application.structure.mentions.path_proximity import near_words
+from ragcorp.application.structure.mentions.shapes import Mention
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.episodes import EpisodeStore
@@ -55,6 +49,7 @@ class AnchorSet:
     episodes_out: StorageUnavailableError | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorLookup:
     """Resolves mentions with at most eleven port calls, usually seven.
 
@@ -63,25 +58,17 @@ class AnchorLookup:
     files; in parallel the parts and the neighbours of anchors. A query without a possible name costs the episode only.
     """
 
-    def __init__(
-        self,
-        *,
-        index: StructureIndex,
-        episodes: EpisodeStore | None,
-        frequencies: TermFrequencies,
-        options: AnchorOptions,
-    ) -> None:
-        self._index = index
-        self._episodes = episodes
-        self._frequencies = frequencies
-        self._options = options
+    index: StructureIndex
+    episodes: EpisodeStore | None
+    frequencies: TermFrequencies
+    options: AnchorOptions
 
     async def find(
         self, mentions: Sequence[Mention], *, episode_id: str | None = None, principal: Principal, filters: Filters
     ) -> AnchorSet:
         """Return the anchors. Raises StorageUnavailableError; unreadable earlier turns are left out instead."""
-        files_wanted, entities_wanted = wanted_names(mentions, options=self._options)
-        look = _Look(index=self._index, principal=principal, filters=filters, near=near_words(mentions))
+        files_wanted, entities_wanted = wanted_names(mentions, options=self.options)
+        look = _Look(index=self.index, principal=principal, filters=filters, near=near_words(mentions))
         async with _parallel() as group:
             naming_files = group.create_task(look.files(files_wanted))
             naming = group.create_task(look.named(entities_wanted))
@@ -100,16 +87,10 @@ class AnchorLookup:
             mentions, files_by_name, named, previous=previous, frequencies=frequencies, chunks=chunks
         )
         of_documents = await look.of_documents(files.documents)
-        resolution = resolve(
-            mentions,
-            files,
-            named,
-            of_documents=of_documents,
-            previous=previous,
-            frequencies=frequencies,
-            chunks=chunks,
-            options=self._options,
+        evidence = Evidence(
+            named=named, of_documents=of_documents, previous=previous, frequencies=frequencies, chunks=chunks
         )
+        resolution = resolve(mentions, files, evidence, options=self.options)
         async with _parallel() as group:
             inside = group.create_task(look.within(resolution.containers))
             near = group.create_task(look.neighbours(resolution.symbols))
@@ -120,7 +101,7 @@ class AnchorLookup:
                 within=inside.result(),
                 neighbours=near.result(),
                 previous=previous,
-                options=self._options,
+                options=self.options,
             ),
             warnings=(*resolution.warnings, *_not_listed(of_documents, inside.result(), resolution, previous)),
             episodes_out=episodes_out,
@@ -130,24 +111,24 @@ class AnchorLookup:
         """Return the number of chunks with each word, and of all chunks where that decides."""
         if not words:
             return {}, 0
-        counted = await self._frequencies.document_frequencies(" ".join(words), principal=principal)
+        counted = await self.frequencies.document_frequencies(" ".join(words), principal=principal)
         if max(counted.values(), default=0) <= FEW_CHUNKS:
             return counted, 0
-        return counted, await self._frequencies.count_chunks(principal=principal)
+        return counted, await self.frequencies.count_chunks(principal=principal)
 
     async def _earlier(
         self, episode_id: str | None, look: _Look, *, needed: bool
     ) -> tuple[tuple[EntityRef, ...], StorageUnavailableError | None]:
         """Return the entities of earlier turns, latest first, which also decide between files, and the error if any."""
-        if episode_id is None or self._episodes is None or not (needed or self._options.previous):
+        if episode_id is None or self.episodes is None or not (needed or self.options.previous):
             return (), None
         try:
-            shown = await self._episodes.hydrated(episode_id, principal=look.principal, limit=MOST_PREVIOUS)
+            shown = await self.episodes.hydrated(episode_id, principal=look.principal, limit=MOST_PREVIOUS)
         except StorageUnavailableError as error:
             return (), error
         if not shown:
             return (), None
-        existing = await self._index.existing(shown, principal=look.principal, filters=look.filters)
+        existing = await self.index.existing(shown, principal=look.principal, filters=look.filters)
         return tuple(existing[identity] for identity in shown if identity in existing), None
 
 

@@ -32,15 +32,13 @@ class RefreshedStructure:
     waiting: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshStructure:
     """Processes all workspaces in batches, in a worker thread without a connection; resumes where it stopped."""
 
-    def __init__(
-        self, *, backlog: StructureBacklog, extractor: StructureExtractor, is_plain: Callable[[str], bool]
-    ) -> None:
-        self._backlog = backlog
-        self._extractor = extractor
-        self._is_plain = is_plain
+    backlog: StructureBacklog
+    extractor: StructureExtractor
+    is_plain: Callable[[str], bool]
 
     async def refresh(self, *, on_progress: Report = lambda done, total: None) -> RefreshedStructure:  # noqa: ARG005
         """Process each outdated document once, by id. Raises StorageUnavailableError."""
@@ -50,11 +48,11 @@ class RefreshStructure:
         if not total:
             return RefreshedStructure(documents=0, entities=0, waiting=0)
         after: UUID | None = None
-        while batch := await self._backlog.outdated(self._extractor.fingerprint, after=after, limit=BATCH):
+        while batch := await self.backlog.outdated(self.extractor.fingerprint, after=after, limit=BATCH):
             after = batch[-1].document_id
             structures = await anyio.to_thread.run_sync(self._extracted, batch)
             try:
-                saved = await self._backlog.save(structures)
+                saved = await self.backlog.save(structures)
             except ConflictError:  # a deadlock: these wait, the rest does not
                 continue
             documents += len(saved)
@@ -64,16 +62,16 @@ class RefreshStructure:
 
     async def count(self) -> int:
         """Return the number of outdated documents."""
-        return await self._backlog.count(self._extractor.fingerprint)
+        return await self.backlog.count(self.extractor.fingerprint)
 
     def _extracted(self, batch: Sequence[UnstructuredDocument]) -> dict[UUID, tuple[bytes, DocumentStructure]]:
         return {
             document.document_id: (
                 document.content_hash,
                 extracted(
-                    self._extractor,
+                    self.extractor,
                     # a text that was stored no longer says of itself that it is plain
-                    replace(document.parsed, plain=self._is_plain(document.filename)),
+                    replace(document.parsed, plain=self.is_plain(document.filename)),
                     path=document.path,
                     title=document.title,
                 ),
@@ -91,26 +89,24 @@ def extracted(extractor: StructureExtractor, parsed: ParsedText, *, path: str, t
         return DocumentStructure(fingerprint=extractor.fingerprint, path=path)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StructureWorker:
     """Refreshes every ``look_seconds``, as other services may run other versions; after failures sooner."""
 
-    def __init__(
-        self, *, refresh: RefreshStructure, retry_seconds: float = RETRY_SECONDS, look_seconds: float = LOOK_SECONDS
-    ) -> None:
-        self._refresh = refresh
-        self._retry_seconds = retry_seconds
-        self._look_seconds = look_seconds
+    refresh: RefreshStructure
+    retry_seconds: float = RETRY_SECONDS
+    look_seconds: float = LOOK_SECONDS
 
     async def run(self) -> None:
         """Run until cancelled; database outages and conflicting writes are retried."""
         while True:
             is_done = False
             try:
-                done = await self._refresh.refresh()
+                done = await self.refresh.refresh()
             except RagcorpError as error:
                 logger.warning("the entities wait: %s", getattr(error, "reason", error.code))
             else:
                 is_done = not done.waiting
                 if done.documents:
                     logger.info("extracted %d entities of %d documents", done.entities, done.documents)
-            await asyncio.sleep(self._look_seconds if is_done else self._retry_seconds)
+            await asyncio.sleep(self.look_seconds if is_done else self.retry_seconds)

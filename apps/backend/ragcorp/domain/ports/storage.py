@@ -6,7 +6,7 @@ from typing import Protocol
 from uuid import UUID
 
 from ragcorp.domain.documents import Chunk, ChunkDraft, Document, DocumentAttributes, Page, ParsedText, SourceFile
-from ragcorp.domain.embeddings import EmbeddingModel, Vector
+from ragcorp.domain.embeddings import BacklogCounts, EmbeddingModel, Vector
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.principal import Principal
@@ -193,14 +193,6 @@ class PendingChunk:
     def key(self) -> tuple[str, bytes]:
         """Workspace and hash: equal texts of a workspace have one vector."""
         return self.workspace, self.index_hash
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BacklogCounts:
-    """The number of texts that wait for a vector, and how many of them failed too often to be retried."""
-
-    pending: int
-    failed: int
 
 
 class EmbeddingBacklog(Protocol):

@@ -52,25 +52,24 @@ def _require_type(name: str, value: object, kind: type | tuple[type, ...], wante
         raise InvalidInputError(f"{name} is not {wanted}.", field=name, limit=wanted, remedy=f"Give {name} {wanted}.")
 
 
-class AskOptions(TypedDict, total=False):
-    """Keyword options of a question to the library. See ``SearchRequest``."""
-
+class _Options(TypedDict, total=False):
     limit: int
     mode: str
     filters: Mapping[str, object] | None
     profile: str | None
-    conversation_id: str | None
     episode_id: str | None
 
 
-class SearchOptions(TypedDict, total=False):
+class AskOptions(_Options, total=False):
+    """Keyword options of a question to the library. See ``SearchRequest``."""
+
+    conversation_id: str | None
+
+
+class SearchOptions(_Options, total=False):
     """Keyword options of a search with the library; names are given as text. See ``SearchRequest``."""
 
-    limit: int
-    mode: str
-    filters: Mapping[str, object] | None
     cursor: str | None
-    profile: str | None
     method: str | None
     syntax: str
     rank_constant: int | None
@@ -85,7 +84,6 @@ class SearchOptions(TypedDict, total=False):
     highlight: bool
     exact_keywords: str | None
     vector_score_threshold: float | None
-    episode_id: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,11 @@ from ragcorp.application.memory.load_context import DEFAULT_QUERY
 from ragcorp.domain.answers import Answer, AskEvent, final_answer
 from ragcorp.domain.collections import Collection, Facets
 from ragcorp.domain.documents import Document, DocumentAttributes, SourceFile
+from ragcorp.domain.embeddings import BacklogCounts
 from ragcorp.domain.files.values import DEFAULT_PASSAGES, FileText, GrepResult
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.memory import MemoryContext
-from ragcorp.domain.ports.storage import BacklogCounts, DocumentSelection
+from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import AskOptions, SearchOptions, SearchResponse
 from ragcorp.domain.structure.hydration import RecordedTurn

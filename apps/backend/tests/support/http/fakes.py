@@ -36,13 +36,13 @@ from ragcorp.application.retrieval.sources.chunks import DenseChunkSource, FullT
 from ragcorp.application.status.report import ReportStatus, ServiceFacts
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
 from ragcorp.domain.collections import Collection, Item, ItemSelection
-from ragcorp.domain.embeddings import EmbeddingModel, Vector
+from ragcorp.domain.embeddings import BacklogCounts, EmbeddingModel, Vector
 from ragcorp.domain.files.values import FileAccess
 from ragcorp.domain.graph import EntityDraft, FactDraft
-from ragcorp.domain.ports.storage import BacklogCounts, DocumentSelection, PendingChunk
+from ragcorp.domain.ports.storage import DocumentSelection, PendingChunk
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchMode, SearchRequest, SearchResponse
-from ragcorp.domain.status import ContentCounts, Flag, PartStatus, Waiting
+from ragcorp.domain.status import ContentCounts, Flag, PartStatus
 from ragcorp.infrastructure.files.repository import NoFileDocuments
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
@@ -132,7 +132,7 @@ class CountedContents:
 
     def __init__(self) -> None:
         self.fault = Fault()
-        self.waiting = Waiting(pending=0, failed=0)
+        self.waiting = BacklogCounts(pending=0, failed=0)
 
     async def count(self, *, principal: Principal) -> ContentCounts:
         await self.fault.strike()

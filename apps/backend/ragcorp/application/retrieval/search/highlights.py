@@ -164,11 +164,11 @@ _Analysis = tuple[Lexemes, frozenset[str]]
 """Text analysis in one language: the lexemes of each spelling, and the wanted lexemes."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Highlighter:
     """Analyses the distinct words of the shown passages, with one call for each language."""
 
-    def __init__(self, *, analyzer: TextAnalyzer) -> None:
-        self._analyzer = analyzer
+    analyzer: TextAnalyzer
 
     async def mark(
         self, hits: tuple[SearchHit, ...], results: Sequence[SourceResult], plan: QueryPlan
@@ -202,7 +202,7 @@ class Highlighter:
             by_language.setdefault(hit.chunk.language, {}).update(dict.fromkeys(spellings(of_hit)))
         analyses: dict[str, _Analysis] = {}
         for language, spelt in by_language.items():
-            of_query, *lexemes = await self._analyzer.lexemes([query, *spelt], language=language)
+            of_query, *lexemes = await self.analyzer.lexemes([query, *spelt], language=language)
             analyses[language] = (dict(zip(spelt, lexemes, strict=True)), search_lexemes | of_query)
         return analyses
 

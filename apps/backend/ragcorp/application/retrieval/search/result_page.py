@@ -37,12 +37,12 @@ class ResultPage:
     reports: tuple[SourceReport, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageReader:
     """Fetches the content of the returned passages only."""
 
-    def __init__(self, *, repository: DocumentRepository, store: CandidateStore) -> None:
-        self._repository = repository
-        self._store = store
+    repository: DocumentRepository
+    store: CandidateStore
 
     async def read(self, window: Sequence[FusedHit | Candidate], ranking: Ranking) -> ResultPage:
         """Return the page without replaced passages; late neighbours are left out. Raises StorageUnavailableError."""
@@ -83,8 +83,8 @@ class PageReader:
 
     async def _passages(self, keys: Sequence[HitKey], principal: Principal) -> Mapping[HitKey, Chunk]:
         if any(collection for _, collection, _ in keys):
-            return await self._store.read(keys, principal=principal)
-        chunks = await self._repository.get_chunks([key[0] for key in keys], principal=principal)
+            return await self.store.read(keys, principal=principal)
+        chunks = await self.repository.get_chunks([key[0] for key in keys], principal=principal)
         return {chunk.key: chunk for chunk in chunks.values()}
 
     async def _expanded(
@@ -95,7 +95,7 @@ class PageReader:
         ]
         if not centres:
             return hits
-        neighbours = await self._store.neighbours(centres, distance=distance, principal=principal)
+        neighbours = await self.store.neighbours(centres, distance=distance, principal=principal)
         return tuple(replace(hit, chunk=expanded(hit.chunk, neighbours, distance=distance)) for hit in hits)
 
 

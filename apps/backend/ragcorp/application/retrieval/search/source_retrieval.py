@@ -1,7 +1,7 @@
 """Queries the sources of a plan, and resolves and filters their hits."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ragcorp.application.retrieval.search.fan_out import (
@@ -25,13 +25,13 @@ from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.domain.search.sources import OWN_LISTS
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRetrieval:
     """Queries the sources in parallel, and then the stand-in if the first source is degraded."""
 
-    def __init__(self, *, fan_out: SourceFanOut, repository: DocumentRepository, store: CandidateStore) -> None:
-        self._fan_out = fan_out
-        self._repository = repository
-        self._store = store
+    fan_out: SourceFanOut
+    repository: DocumentRepository
+    store: CandidateStore
 
     async def retrieve(self, plan: QueryPlan) -> list[SourceResult]:
         """Return one result for each source.
@@ -41,11 +41,11 @@ class SourceRetrieval:
         """
         profile = plan.profile
         identify = partial(self._identified, filters=plan.request.filters)
-        results = await self._fan_out.query(
+        results = await self.fan_out.query(
             profile.sources, plan, identify=identify, replaceable=profile.substitute is not None
         )
         if profile.substitute and results[0].report.reason is not None:
-            results += await self._fan_out.query([profile.substitute], plan, identify=identify)
+            results += await self.fan_out.query([profile.substitute], plan, identify=identify)
         _require_answers(results, plan.request)
         return results
 
@@ -61,7 +61,7 @@ class SourceRetrieval:
             if hit.chunk_id is None and hit.document_id is not None and hit.chunk_index is not None
         ]
         if positions:
-            chunk_ids = await self._repository.find_chunk_ids(positions, principal=principal)
+            chunk_ids = await self.repository.find_chunk_ids(positions, principal=principal)
             hits: dict[HitKey, Hit] = {}
             for hit in ranked.hits:
                 chunk_id = hit.chunk_id or chunk_ids.get((hit.document_id, hit.chunk_index))  # type: ignore[arg-type]
@@ -74,7 +74,7 @@ class SourceRetrieval:
         if ranked.source in OWN_LISTS or not ranked.hits:
             return ranked
         keys = [hit.key for hit in ranked.hits]
-        described = await self._store.describe(keys, principal=principal, filters=filters)
+        described = await self.store.describe(keys, principal=principal, filters=filters)
         return replace(ranked, hits=tuple(hit for hit in ranked.hits if hit.key in described))
 
 

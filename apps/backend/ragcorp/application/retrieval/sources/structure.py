@@ -1,5 +1,7 @@
 """The retrieval source over the structure of documents: chunks in which begins what a query names."""
 
+from dataclasses import dataclass
+
 from ragcorp.application.structure.anchor_lookup import AnchorLookup
 from ragcorp.application.structure.mentions.parsing import mentions
 from ragcorp.domain.filters import DOCUMENT_FIELDS
@@ -8,6 +10,7 @@ from ragcorp.domain.ports.structure import StructureIndex
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, Hit, RankedList, ScoreType
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StructureSource:
     """Anchors in the order of hydration (ADR-040), without episodes. The score is priority / 100; one hit per chunk."""
 
@@ -15,15 +18,14 @@ class StructureSource:
     collection = CHUNK_COLLECTION
     filter_fields = DOCUMENT_FIELDS
 
-    def __init__(self, *, index: StructureIndex, anchors: AnchorLookup) -> None:
-        self._index = index
-        self._anchors = anchors
+    index: StructureIndex
+    anchors: AnchorLookup
 
     async def retrieve(self, query: SourceQuery) -> SourceAnswer:
-        anchored = await self._anchors.find(mentions(query.text), principal=query.principal, filters=query.filters)
+        anchored = await self.anchors.find(mentions(query.text), principal=query.principal, filters=query.filters)
         anchors = anchored.anchors[: query.limit]
         texts = (
-            await self._index.texts([anchor.entity.id for anchor in anchors], principal=query.principal)
+            await self.index.texts([anchor.entity.id for anchor in anchors], principal=query.principal)
             if anchors
             else {}
         )

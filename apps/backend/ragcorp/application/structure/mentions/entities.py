@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from uuid import UUID
 
@@ -61,13 +61,16 @@ class MentionedEntities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The lookups of a query: entities by name, entities of its files, earlier entities, and word frequencies."""
+    """The lookups of a query: entities by name, of its files and of the episode, latest turn first; word frequencies.
+
+    ``frequencies`` are numbers of chunks, out of ``chunks``, with each word.
+    """
 
     named: Mapping[str, Named[EntityRef]]
-    of_documents: Mapping[UUID, tuple[EntityRef, ...]]
-    previous: Sequence[EntityRef]
-    frequencies: Mapping[str, int]
-    chunks: int
+    of_documents: Mapping[UUID, tuple[EntityRef, ...]] = field(default_factory=dict)
+    previous: Sequence[EntityRef] = ()
+    frequencies: Mapping[str, int] = field(default_factory=dict)
+    chunks: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,8 +41,6 @@ _TRAILING = ".,;:!?)\"'`»\u201d\u2019]>*"
 _SIGN = re.compile(r"\w['\u2019&+]\w|\)\.\w")
 _BARE_WORD = re.compile(r"[(\"'`\u201c\u201e\u2018[*«]?[\w&+][\w'\u2019&+.-]*[)]?")
 
-__all__ = ["Mention", "mentions"]
-
 
 def mentions(query: str) -> tuple[Mention, ...]:
     """Return the mentions in query order; a longer one before those inside it."""
