@@ -130,6 +130,18 @@ class DocumentAttributes:
     path: str | None = None
     metadata: Mapping[str, object] = field(default_factory=no_metadata)
 
+    def for_digest(self) -> list[object]:
+        """Return the attributes other than path and metadata, for a digest over JSON."""
+        return [
+            self.title,
+            self.language,
+            self.artifact_type,
+            int(self.sensitivity),
+            self.visibility_scope,
+            self.owner,
+            self.occurred_at.isoformat() if self.occurred_at else None,
+        ]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:

@@ -41,10 +41,6 @@ class ConversationLimits:
     max_query_characters: int = 2000
 
 
-def utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class Conversations:
     """Turns follow-up questions into questions that stand alone, and stores questions and answers as turns."""
 
@@ -55,7 +51,7 @@ class Conversations:
         languages: LanguageDetector,
         limits: ConversationLimits,
         rewriter: QuestionRewriter | None = None,
-        now: Callable[[], datetime] = utc_now,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._history = history
         self._languages = languages

@@ -16,7 +16,7 @@ from ragcorp.application.validation.attribute_checks import prose, require_exter
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import ConflictError, InvalidInputError
 from ragcorp.domain.ingestion import IngestResult
-from ragcorp.domain.ports.chunks import ChunkCatalogue, ChunkSelection
+from ragcorp.domain.ports.chunks import ChunkCatalogue, ChunkPosition, ChunkSelection
 from ragcorp.domain.ports.storage import DocumentRepository, DocumentStore
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.text.checks import is_blank
@@ -89,18 +89,16 @@ class EditChunk:
         line = (chunk.line_start, chunk.line_start)
         selection = ChunkSelection(artifact=read.document.external_id, lines=line)
         equal: list[int] = []
-        page = await self.catalogue.list_page(selection, principal=principal, limit=MAX_SHOWN)
+        after: ChunkPosition | None = None
         while True:
+            page = await self.catalogue.list_page(selection, principal=principal, limit=MAX_SHOWN, after=after)
             equal += [
                 passage.chunk_index
                 for passage in page.items
                 if (passage.line_start, passage.content) == (chunk.line_start, chunk.content)
             ]
-            if page.next_after is None:
+            if (after := page.next_after) is None:
                 break
-            page = await self.catalogue.list_page(
-                selection, principal=principal, limit=MAX_SHOWN, after=page.next_after
-            )
         if chunk.chunk_index not in equal:  # written since the passage was read
             equal = [chunk.chunk_index]
         find = partial(slice_among, chunk, read.text, position=equal.index(chunk.chunk_index), count=len(equal))

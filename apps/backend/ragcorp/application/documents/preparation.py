@@ -122,20 +122,8 @@ def content_hash(checked: IngestRequest) -> bytes:
     """Return the SHA-256 over the original and its description."""
     attributes, file = checked.attributes, checked.file
     digest = hashlib.sha256(file.content)
-    described = [
-        file.media_type,
-        file.filename,
-        attributes.title,
-        attributes.language,
-        attributes.artifact_type,
-        int(attributes.sensitivity),
-        attributes.visibility_scope,
-        attributes.owner,
-        attributes.occurred_at.isoformat() if attributes.occurred_at else None,
-        attributes.path,
-        dict(attributes.metadata),
-    ]
-    digest.update(json.dumps(described, sort_keys=True, ensure_ascii=False).encode())
+    parts = [file.media_type, file.filename, *attributes.for_digest(), attributes.path, dict(attributes.metadata)]
+    digest.update(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode())
     return digest.digest()
 
 

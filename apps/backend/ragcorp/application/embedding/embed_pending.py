@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from ragcorp.application.embedding.passage_vectors import REJECTED, PassageVectors, VectorMemory
+from ragcorp.application.resilience.source_reports import reason_of
 from ragcorp.domain.embeddings import BacklogCounts
 from ragcorp.domain.exceptions import EmbedderUnavailableError, RagcorpError
 from ragcorp.domain.ingestion import EmbedProgress
@@ -116,7 +117,7 @@ class EmbeddingWorker:
             try:
                 idle = (await self._embed_pending.embed()).idle
             except RagcorpError as error:
-                logger.warning("the embedding worker waits: %s", getattr(error, "reason", error.code))
+                logger.warning("the embedding worker waits: %s", reason_of(error))
                 idle = True
             if idle:
                 try:

@@ -1,9 +1,10 @@
 """Use case: inspect the vector cache and remove vectors that were not used for a while."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.domain.embeddings import CachedVectors
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ports.embeddings import EmbeddingCacheUpkeep
@@ -36,7 +37,7 @@ class PruneEmbeddings:
         unused_days: float,
         model: str | None = None,
         dry_run: bool = False,
-        on_progress: Callable[[int, int], None] = lambda _done, _total: None,
+        on_progress: Report = lambda _done, _total: None,
     ) -> PruneReport:
         """Remove vectors unused for ``unused_days``, in a transaction per batch. Raises InvalidInputError."""
         if not (math.isfinite(unused_days) and 0 <= unused_days <= MAX_DAYS):

@@ -189,14 +189,15 @@ class GrepFiles:
         checked = dict.fromkeys(islice(best_of, MAX_FILES))
         read = [passage for passage in ranked if passage.path in checked and _place(passage) in texts.of]
         covered = {passage.path for passage in read}
+        unread = [best_of[path] for path in checked if path not in covered]
         lines = [_lines(passage, texts.of[_place(passage)]) for passage in read]
-        lines += [_lines(best_of[path], None) for path in checked if path not in covered]
-        paths = [passage.path for passage in read] + [path for path in checked if path not in covered]
+        lines += [_lines(passage, None) for passage in unread]
         answers = await self.documents.look_up(lines, principal=principal, filters=filters) if lines else []
-        hidden = {path for path, answer in zip(paths, answers, strict=True) if not (answer.readable and answer.passes)}
+        pairs = list(zip((*read, *unread), answers, strict=True))
+        hidden = {passage.path for passage, answer in pairs if not (answer.readable and answer.passes)}
         return _Lookup(
-            shown=frozenset(paths) - hidden,
-            chunks={_place(passage): answer.chunk for passage, answer in zip(read, answers, strict=False)},
+            shown=frozenset(checked) - hidden,
+            chunks={_place(passage): answer.chunk for passage, answer in pairs[: len(read)]},
             cut=len(best_of) > MAX_FILES,
         )
 

@@ -78,21 +78,8 @@ class FolderDocuments:
     def described(self, options: FolderOptions) -> Callable[[FileEntry], bytes]:
         """Return a function from a file to the SHA-256 of everything that makes its document, except the content."""
         attributes = options.attributes
-        occurred_at = attributes.occurred_at and attributes.occurred_at.isoformat()
-        common = json.dumps(
-            [
-                options.by_kind,
-                attributes.title,
-                attributes.language,
-                attributes.artifact_type,
-                int(attributes.sensitivity),
-                attributes.visibility_scope,
-                attributes.owner,
-                occurred_at,
-                dict(attributes.metadata),
-            ],
-            sort_keys=True,
-        )
+        parts = [options.by_kind, *attributes.for_digest(), dict(attributes.metadata)]
+        common = json.dumps(parts, sort_keys=True)
 
         def of(entry: FileEntry) -> bytes:
             path = self.logical_path(entry.path) or ""

@@ -1,7 +1,7 @@
 """Use case: ingest a folder. Skips stored files, so that an interrupted run resumes when it is repeated."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +12,9 @@ from ragcorp.application.folders.documents import FolderDocuments, unlisted
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ingestion import IngestFailure, IngestOutcome
-from ragcorp.domain.ports.folders import FolderFiles, FolderOptions, FolderScan, WatchedTree
+from ragcorp.domain.ports.folders import FolderFiles, FolderOptions, FolderScan, OnProgress, WatchedTree
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.text.checks import escaped
-
-ProgressCallback = Callable[[int, int], None]
-"""Called with the number of files done and the total."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +68,7 @@ class IngestFolder:
         attributes: DocumentAttributes | None = None,
         by_kind: bool | None = None,
         gitignore: bool = True,
-        on_progress: ProgressCallback | None = None,
+        on_progress: OnProgress | None = None,
     ) -> FolderReport:
         """Ingest the files below ``root``. ``by_kind`` stores source code as ``code``; None: if no attributes."""
         tree, scan = await self._scan(root, gitignore=gitignore)

@@ -9,6 +9,7 @@ from typing import Never
 import anyio.to_thread
 
 from ragcorp.application.folders.sync import SyncFolder
+from ragcorp.application.resilience.source_reports import reason_of
 from ragcorp.domain.exceptions import ConflictError, RagcorpError, SourceUnavailableError, StorageUnavailableError
 from ragcorp.domain.ports.folders import (
     FolderFiles,
@@ -66,7 +67,7 @@ class _Watch:
             self.everything = True
 
     def waits(self, error: RagcorpError) -> None:
-        reason = str(getattr(error, "reason", error.code))
+        reason = reason_of(error)
         if self.waits_for != reason:
             self.waits_for, self.was_in_step = reason, False
             self.task.on_event(WatchEvent(kind=WatchKind.WAITING, error=error))

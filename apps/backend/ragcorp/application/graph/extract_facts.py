@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.application.validation.attribute_checks import require_external_id
 from ragcorp.domain.exceptions import AnswererUnavailableError, InvalidInputError, NotConfiguredError
 from ragcorp.domain.extraction import Extraction, ExtractionReport, ExtractionTask
@@ -16,9 +17,6 @@ logger = logging.getLogger(__name__)
 BATCH_CHUNKS = 20
 FAILURES_IN_A_ROW = 3
 """After this many the model counts as unavailable: the run ends."""
-
-ChunksDone = Callable[[int, int], None]
-"""Receives the number of chunks that are done, and of all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +36,20 @@ class ExtractFacts:
         principal: Principal,
         document: str | None = None,
         limit: int | None = None,
-        on_progress: ChunksDone | None = None,
+        on_progress: Report | None = None,
     ) -> ExtractionReport:
         """Extract from the chunks of ``document`` (an external_id), or of the workspace, that wait; at most ``limit``.
 
         A chunk with a useless answer waits for the next run. Raises NotConfiguredError without a language model,
         NotFoundError for an unknown document, AnswererUnavailableError; stored facts stay.
         """
-        extractor = self._required()
+        extractor = self.extractor
+        if extractor is None:
+            raise NotConfiguredError(
+                "no language model is configured.",
+                field="ANSWER_PROVIDER",
+                remedy="Set ANSWER_PROVIDER=openai and ANSWER_MODEL; facts are never made up without one.",
+            )
         if document is not None:
             require_external_id(document)
         if limit is not None and limit < 1:
@@ -71,15 +75,6 @@ class ExtractFacts:
             removed=removed,
             remaining=await self.store.count_waiting(version, principal=principal, document=document),
         )
-
-    def _required(self) -> FactExtractor:
-        if self.extractor is None:
-            raise NotConfiguredError(
-                "no language model is configured.",
-                field="ANSWER_PROVIDER",
-                remedy="Set ANSWER_PROVIDER=openai and ANSWER_MODEL; facts are never made up without one.",
-            )
-        return self.extractor
 
     async def _one(
         self, task: ExtractionTask, extractor: FactExtractor, counts: Counter[str], principal: Principal, in_a_row: int

@@ -152,11 +152,7 @@ def _speaker(turn: Mapping[str, object]) -> str | None:
     value = turn[name] if name else None
     if isinstance(value, Mapping):
         value = value.get("name") or value.get("role")
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    raise wrong_type(name or "speaker", "text")
+    return _as_text(value, name or "speaker")
 
 
 def _entities(turn: Mapping[str, object]) -> Sequence[str]:
@@ -192,7 +188,10 @@ def _first_text(turn: Mapping[str, object], names: Sequence[str]) -> str | None:
 
 
 def _text(turn: Mapping[str, object], name: str) -> str | None:
-    value = turn.get(name)
+    return _as_text(turn.get(name), name)
+
+
+def _as_text(value: object, name: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, int) and not isinstance(value, bool):

@@ -105,17 +105,13 @@ class ContextLimits:
     max_characters: int = MAX_MEMORY_CHARS
 
 
-def random_token() -> str:
-    return secrets.token_hex(TOKEN_BYTES)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadContext:
     """Searches by the memory profile; ``make_token`` makes the random part of a fence."""
 
     search: ChunkSearch
     limits: ContextLimits
-    make_token: Callable[[], str] = random_token
+    make_token: Callable[[], str] = lambda: secrets.token_hex(TOKEN_BYTES)
 
     async def load(
         self, query: str = DEFAULT_QUERY, *, limit: int | None = None, session: str | None = None, principal: Principal

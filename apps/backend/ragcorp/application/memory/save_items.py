@@ -14,17 +14,13 @@ from ragcorp.domain.ports.collections import ItemRepository
 from ragcorp.domain.principal import Principal
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaveItems:
     """Stores items of one collection; an equal item stays unchanged. Vectors follow."""
 
     collection: Collection
     repository: ItemRepository
-    clock: Callable[[], datetime] = _utc_now
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     max_metadata_bytes: int = MAX_METADATA_BYTES
 
     async def save(self, draft: ItemDraft, *, principal: Principal) -> WriteOutcome:

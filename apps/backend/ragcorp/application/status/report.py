@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 
 from ragcorp.application.resilience.circuit_breaker import CircuitState
+from ragcorp.application.resilience.source_reports import reason_of
 from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.retrieval.sources.chunks import VECTORS_PENDING
 from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
@@ -119,11 +120,11 @@ class ReportStatus:
 
     async def _looked(self, deadline: float) -> Sequence[PartStatus]:
         try:
-            return await run_until(deadline, _looked_at(self.look))
+            return await run_until(deadline, self.look())
         except TimeoutError:
             return (database_out("timeout", "The database did not answer in time.", "`ragcorp doctor` tells more."),)
         except RagcorpError as error:
-            return (database_out(_reason(error), error.message, error.remedy),)
+            return (database_out(reason_of(error), error.message, error.remedy),)
 
     async def _counted(self, principal: Principal, turn: Turn, *, deadline: float) -> ContentCounts | PartStatus:
         async def count() -> ContentCounts:
@@ -135,7 +136,7 @@ class ReportStatus:
         except TimeoutError:
             return _slow("timeout")
         except RagcorpError as error:
-            reason = _reason(error)
+            reason = reason_of(error)
             return _slow(reason) if reason in SLOW else database_out(reason, error.message, error.remedy)
 
     def _parts(
@@ -161,10 +162,6 @@ class ReportStatus:
         for source in self.facts.models:
             yield _last_call(source, failures.get(source))
         yield from (part for source, part in off.items() if source not in OWN_SOURCES)
-
-
-async def _looked_at(look: DatabaseLook) -> Sequence[PartStatus]:
-    return await look()
 
 
 def overall(parts: Iterable[PartStatus]) -> Overall:
@@ -253,7 +250,3 @@ def _last_call(source: str, reason: str | None) -> PartStatus:
         says=failed(source, reason),
         remedy=f"Check its address, key and model (`ragcorp doctor`); while it fails, {without}.",
     )
-
-
-def _reason(error: RagcorpError) -> str:
-    return str(getattr(error, "reason", error.code))

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import anyio.to_thread
 
+from ragcorp.application.resilience.source_reports import reason_of
 from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.domain.documents import ParsedText
 from ragcorp.domain.exceptions import ConflictError, RagcorpError
@@ -104,7 +105,7 @@ class StructureWorker:
             try:
                 done = await self.refresh.refresh()
             except RagcorpError as error:
-                logger.warning("the entities wait: %s", getattr(error, "reason", error.code))
+                logger.warning("the entities wait: %s", reason_of(error))
             else:
                 is_done = not done.waiting
                 if done.documents:

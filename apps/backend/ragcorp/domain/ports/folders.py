@@ -236,6 +236,7 @@ class WatchEvent:
 
 OnEvent = Callable[[WatchEvent], None]
 OnProgress = Callable[[int, int], None]
+"""Receives the number of files that are done, and of all."""
 
 
 @dataclass(slots=True, kw_only=True)

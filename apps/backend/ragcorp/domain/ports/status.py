@@ -1,7 +1,7 @@
 """Ports of what the service says of itself."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Coroutine, Sequence
+from typing import Any, Protocol
 
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.status import ContentCounts, PartStatus
@@ -17,5 +17,5 @@ class ContentCounter(Protocol):
 class DatabaseLook(Protocol):
     """Looks at what a search takes for granted."""
 
-    async def __call__(self) -> Sequence[PartStatus]:
+    def __call__(self) -> Coroutine[Any, Any, Sequence[PartStatus]]:
         """Return the parts that do not do all their work; none where all is well. Raises RagcorpError."""

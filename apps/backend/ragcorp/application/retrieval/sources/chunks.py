@@ -1,7 +1,7 @@
 """The two retrieval sources over the chunks: dense by embedding, sparse by full text."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 
 from ragcorp.domain.embeddings import Vector
@@ -167,25 +167,10 @@ def _notes(terms: Sequence[QueryTerm], visible: VisibleFrequencies) -> Iterator[
     readable = [term for term in terms if visible.frequencies.get(term.lexeme)]
     for term in readable:
         count = term.document_frequency if visible.everything else visible.frequencies[term.lexeme]
-        yield {
-            "word": term.word,
-            "lexeme": term.lexeme,
-            "kind": term.kind.value,
-            "document_frequency": count,
-            "idf": term.idf if visible.everything else None,
-            "typed": term.typed,
-            "similarity": term.similarity,
-        }
+        yield asdict(term) | {"document_frequency": count, "idf": term.idf if visible.everything else None}
     a_word = any(term.kind is TermKind.WORD for term in terms)
     word = terms[0].word
     # neighbours that were tried as one code are no term of their own
     if all(term.kind is TermKind.PART for term in readable) and (a_word or " " not in word):
-        yield {
-            "word": word,
-            "lexeme": word,
-            "kind": (TermKind.WORD if a_word else TermKind.WHOLE).value,
-            "document_frequency": 0,
-            "idf": None,
-            "typed": None,
-            "similarity": 1.0,
-        }
+        kind = TermKind.WORD if a_word else TermKind.WHOLE
+        yield asdict(QueryTerm(word=word, lexeme=word, kind=kind, document_frequency=0, idf=0.0)) | {"idf": None}
