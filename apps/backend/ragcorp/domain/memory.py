@@ -23,11 +23,7 @@ class MemoryItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryContext:
-    """``context`` is the fenced briefing, ready for a prompt; "" if there is none.
-
-    ``items`` are the results, best first, including those that did not fit into the briefing; delimiters in their
-    fields are neutralised too. ``response`` is the search behind them.
-    """
+    """The fenced briefing for a prompt, "" if empty, and all results as ``items``, neutralised too."""
 
     context: str
     items: tuple[MemoryItem, ...]

@@ -62,11 +62,7 @@ class AnswerLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerQuery:
-    """Searches, lets the answerer write from the passages, and checks what it cites.
-
-    With ``conversations``, a request that names one continues it. ``require_budget`` raises before the search where the
-    caller has no tokens left.
-    """
+    """Searches, answers from the passages and checks the citations. ``require_budget`` raises if no tokens are left."""
 
     search: ChunkSearch
     answerer: Answerer
@@ -78,10 +74,7 @@ class AnswerQuery:
     observer: AnswererObserver | None = None
 
     async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
-        """Yield ``Searched``, text deltas that are safe to show, and last the ``Answer`` with the whole text.
-
-        Raises what the search raises, TooManyRequestsError and AnswererUnavailableError.
-        """
+        """Yield ``Searched``, text that is safe to show, and last the ``Answer``. Raises as search and answerer do."""
         if self.require_budget is not None:
             await self.require_budget()
         exchange = None

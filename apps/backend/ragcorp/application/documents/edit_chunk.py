@@ -35,11 +35,7 @@ class ChunkEdit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditChunk:
-    """Replaces, removes and adds passages in the text of artifacts of text or Markdown.
-
-    The artifact is chunked and indexed again: its passages get new ids; equal ones keep their vectors. A concurrent
-    write raises ConflictError.
-    """
+    """Edits passages of text and Markdown, and indexes again. Raises ConflictError for a concurrent write."""
 
     repository: DocumentRepository
     store: DocumentStore
@@ -66,11 +62,7 @@ class EditChunk:
         return ChunkEdit(artifact=await self.revision.write(read, principal=principal, text=text))
 
     async def add(self, artifact: str, text: str, *, after: int | None = None, principal: Principal) -> ChunkEdit:
-        """Add a passage after that of index ``after``, or at the end.
-
-        Of several equal passages in one line, the index selects one.
-        Raises NotFoundError, InvalidInputError or ConflictError.
-        """
+        """Add a passage after index ``after``, or last. Raises NotFoundError, InvalidInputError or ConflictError."""
         content = _passage(text)
         require_external_id(artifact)
         read = await self._read(artifact, principal)
@@ -144,11 +136,7 @@ _BLANK = re.compile(r"\A\s*\n")
 
 
 def slice_of(chunk: Chunk, text: str) -> Slice:
-    """Return the slice of the passage: the only place where its text starts in the line ``line_start``.
-
-    Raises ConflictError unless there is exactly one: a passage that starts inside a table repeats the table's header,
-    which is elsewhere.
-    """
+    """Return the slice of the passage in its first line. Raises ConflictError unless it occurs there exactly once."""
     return slice_among(chunk, text, position=0, count=1)
 
 

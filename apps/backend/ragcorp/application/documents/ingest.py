@@ -27,10 +27,9 @@ class IngestDocument:
     async def ingest(
         self, request: IngestRequest, *, principal: Principal, expected: bytes | None = None
     ) -> IngestResult:
-        """Store one document and wait a short while for its vectors.
+        r"""Store a document, one of the content hash ``expected`` if given, and wait briefly for its vectors.
 
-        With ``expected`` it replaces the document of that content hash, else raises ConflictError.
-        Raises InvalidInputError (or a subclass) for what cannot be stored, before anything is written.
+        Raises ConflictError for another hash, and InvalidInputError before anything is written.
         """
         checked = self.preparation.check(request, principal=principal)
         unchanged = await self._unchanged([checked], principal)

@@ -79,8 +79,7 @@ class Reembed:
     sleep: Sleep = asyncio.sleep
 
     async def reembed(self, *, switch: bool = True, progress: Progress = no_progress) -> ReembedOutcome:
-        """Return when the embedder's model is active; without ``switch``, when it could be. Vectors made so far are
-        kept.
+        r"""Return when the model is active, or ready without ``switch``; vectors are kept.
 
         Raises ConfigurationError, ConflictError (see the port), EmbedderUnavailableError or StorageUnavailableError.
         """

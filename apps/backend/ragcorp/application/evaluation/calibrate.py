@@ -40,10 +40,7 @@ class CalibrateFusion:
     async def calibrate(
         self, evaluation_set: EvaluationSet, *, principal: Principal, progress: Progress = no_progress
     ) -> Calibration:
-        """Estimate from up to 500 queries, evenly spaced, and 1,000 passages; store a sound estimate.
-
-        Raises ConfigurationError without a model and InvalidInputError for too few passages.
-        """
+        """Estimate from a sample; store a sound result. Raises ConfigurationError or InvalidInputError."""
         if not self.embedder.model.dimensions:
             raise ConfigurationError(
                 "A calibration needs an embedding model.",

@@ -10,11 +10,7 @@ from ragcorp.domain.principal import Principal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadFile:
-    """Reads files for callers whom ``access`` admits; for others there are no roots.
-
-    A file that is also a stored document is withheld from callers who may not read that. Storage is checked before
-    anything is read, so that no error reveals content.
-    """
+    """Reads files for callers whom ``access`` admits. Storage is checked first: no error reveals withheld content."""
 
     files: FileRepository
     documents: FileDocuments
@@ -23,10 +19,7 @@ class ReadFile:
     async def read(
         self, path: str, *, principal: Principal, line_start: int | None = None, line_end: int | None = None
     ) -> FileText:
-        """Return the lines ``line_start`` to ``line_end`` (from 1, inclusive), or all.
-
-        Raises a FileAccessError, InvalidInputError, or StorageUnavailableError: then nothing is read.
-        """
+        """Return lines (from 1) or all. Raises a FileAccessError, InvalidInputError or StorageUnavailableError."""
         if not self.access.allows(principal):
             raise denied(())
         names = await self.files.names(path)

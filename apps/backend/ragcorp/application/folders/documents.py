@@ -38,10 +38,7 @@ timestamps of file systems are that coarse. It is read once more.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFile:
-    """The outcome of storing a file: None if it was being written, ``unread`` if it could not be read.
-
-    ``replaced``: the document belonged to another folder.
-    """
+    """Outcome of a file: None if being written, ``unread`` if unreadable, ``replaced`` if another folder's."""
 
     entry: FileEntry
     outcome: IngestOutcome | None

@@ -283,11 +283,7 @@ def folder_out() -> SourceUnavailableError:
 
 
 def _is_another(now: _Pass, scan: FolderScan, recorded: Mapping[str, RecordedFile], state: TreeState) -> bool:
-    """Return whether another folder seems to have replaced the stored one; if not, remember the root.
-
-    A tree that is new or has another root must contain a file recorded by its path or, if all were moved, by size and
-    time.
-    """
+    """Return whether another folder seems to replace the stored one: no file by path, or by size and time."""
     if now.below is not None or now.task.options.allow_deletions or now.task.memory.identity == state.identity:
         return False
     stored = {path: row for path, row in recorded.items() if row.stored}

@@ -38,11 +38,7 @@ class ExtractFacts:
         limit: int | None = None,
         on_progress: Report | None = None,
     ) -> ExtractionReport:
-        """Extract from the chunks of ``document`` (an external_id), or of the workspace, that wait; at most ``limit``.
-
-        A chunk with a useless answer waits for the next run. Raises NotConfiguredError without a language model,
-        NotFoundError for an unknown document, AnswererUnavailableError; stored facts stay.
-        """
+        """Read up to ``limit`` chunks. Raises NotConfiguredError, NotFoundError or AnswererUnavailableError."""
         extractor = self.extractor
         if extractor is None:
             raise NotConfiguredError(

@@ -89,11 +89,7 @@ class KeywordChunks(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetFilling:
-    """Embeds while anchors are looked up; waits for the vector only if similarity can change the result.
-
-    Candidates lie above the cosine ``threshold``; anchored entities are none. Similarity is one port call, keywords are
-    two. ``breaker`` skips a model that keeps failing.
-    """
+    """Embeds during the lookup of anchors. Candidates exceed the ``threshold``; ``breaker`` skips a failing model."""
 
     embedder: Embedder
     index: StructureIndex

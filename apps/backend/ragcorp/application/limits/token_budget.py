@@ -21,10 +21,7 @@ LAST_SECONDS = 5.0
 
 
 class TokenBudget:
-    """Counts tokens by key and UTC day; refuses a key that used ``daily_tokens`` (0: none).
-
-    Counts are written in the background, later if the database is out. A call that began in time may exceed the budget.
-    """
+    """Counts tokens by key and UTC day in the background; refuses a key that used ``daily_tokens`` (0: none)."""
 
     def __init__(self, *, store: TokenUsageStore, daily_tokens: int, now: Callable[[], datetime]) -> None:
         self._store = store

@@ -37,11 +37,7 @@ class TurnDefaults:
 
 
 class TurnReader:
-    """Reads the turns of one import.
-
-    A turn without external_id gets its name from its content and the number of equal turns before it (of the last
-    MAX_REMEMBERED), so the same export gives the same names again.
-    """
+    """Reads the turns of an import. Names derive from content and the number of equal turns before: repeatable."""
 
     def __init__(self, *, defaults: TurnDefaults, principal: Principal) -> None:
         self._defaults = defaults

@@ -24,10 +24,7 @@ class SaveItems:
     max_metadata_bytes: int = MAX_METADATA_BYTES
 
     async def save(self, draft: ItemDraft, *, principal: Principal) -> WriteOutcome:
-        """Create or replace an item; without a time it keeps its own or gets the current one.
-
-        Raises InvalidInputError, or ConflictError for an item that the principal may not read.
-        """
+        """Create or replace an item; its time is kept or set. Raises InvalidInputError or ConflictError."""
         checked = self._checked(self._dated(draft), principal)
         (outcome,) = await self.repository.save_many([checked], principal=principal)
         return outcome

@@ -60,11 +60,7 @@ class CircuitBreaker:
         self._circuits: dict[str, _Circuit] = {}
 
     def admit(self, sources: Iterable[str], *, now: float, replaceable: bool = False) -> dict[str, Admission]:
-        """Return whether each source may be queried; the caller must ``settle`` each that is not refused.
-
-        If all would be refused, all are admitted, unless they are ``replaceable`` by another source: nothing else can
-        answer, and what they share may be available again.
-        """
+        """Admit sources, to be settled. Refuses all only if ``replaceable``: else nothing could answer."""
         admitted = {source: self._admission(source, now) for source in sources}
         refused = all(admission is Admission.REFUSED for admission in admitted.values())
         if admitted and refused and not replaceable:

@@ -11,11 +11,7 @@ from ragcorp.domain.search.sources import DENSE_SOURCES, FULL_TEXT_SOURCES
 
 
 class ModelHealth:
-    """Why the latest call to each model failed; a model that replied, or was never called, is absent.
-
-    The embedder is represented by the dense sources. Their failures count only where a full-text source, which needs
-    the database alone, replied: else the database may be at fault.
-    """
+    """Reasons of the latest failed calls. A dense source counts for the embedder if full text replied."""
 
     def __init__(self) -> None:
         self._failed: dict[str, str] = {}

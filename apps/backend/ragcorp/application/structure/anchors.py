@@ -27,10 +27,7 @@ CONTAINERS = frozenset({EntityKind.CLASS, EntityKind.SECTION, EntityKind.CLAUSE,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorOptions:
-    """Enabled anchors, and the maximum neighbours: of each kind for one symbol, and ``neighbours`` in all.
-
-    ``symbol_mentions`` covers all mentions but those of files. Raises ConfigurationError for a negative number.
-    """
+    """Enabled anchors, and the numbers of neighbours: by kind for a symbol, and in all. Raises ConfigurationError."""
 
     file_mentions: bool = True
     symbol_mentions: bool = True

@@ -19,10 +19,10 @@ class ItemRepository(Protocol):
     """The items of one collection (memory or history). Outages are a StorageUnavailableError."""
 
     async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[WriteOutcome]:
-        """Create or replace the items, in one transaction; equal items stay unchanged.
+        r"""Create or replace items in one transaction; the last draft of a name wins.
 
-        The last of several drafts with one ``external_id`` wins. Raises ConflictError for an existing item that the
-        principal may not read. Generated names are always free and do not reveal the content that they derive from.
+        Raises ConflictError for an item that the principal may not read. Generated names are free and reveal no
+        content.
         """
 
     async def change(

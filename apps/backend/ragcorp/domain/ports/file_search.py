@@ -17,11 +17,7 @@ class FileRepository(Protocol):
         """The logical names of the roots, in the order in which a bare path is tried."""
 
     async def search(self, search: LineSearch, *, seconds: float) -> FileMatches:
-        """Return the lines that match, file by file.
-
-        After ``seconds`` it returns the results so far (``timed_out``). Raises InvalidInputError for a pattern that is
-        no regular expression or too large, and SourceUnavailableError if no search can run.
-        """
+        """Return matching lines, those found in ``seconds``. Raises InvalidInputError or SourceUnavailableError."""
 
     async def names(self, path: str) -> tuple[str, ...]:
         """Return the paths of the file, ``root/relative`` first. Raises a FileAccessError, or InvalidInputError."""

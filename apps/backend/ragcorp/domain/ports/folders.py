@@ -180,11 +180,7 @@ class FolderWatching(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderOptions:
-    """How the files of a tree become documents.
-
-    ``prefix`` goes before each external_id. ``by_kind``: source code is of artifact_type ``code``.
-    ``allow_deletions``: also most of the documents at once, or all.
-    """
+    """Documents of a tree: the prefix of external_ids, code as a kind (``by_kind``), and large deletions."""
 
     attributes: DocumentAttributes
     prefix: str = ""

@@ -179,10 +179,7 @@ class DocumentStore(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingChunk:
-    """A text that waits for its vector: a chunk's, an item's or an entity's.
-
-    ``chunk_id`` is the id of its row; ``index_hash`` is the SHA-256 of ``index_text``.
-    """
+    """Text of a chunk, item or entity without a vector: the id of its row, and the SHA-256 of the text."""
 
     chunk_id: int
     workspace: str

@@ -14,11 +14,7 @@ from ragcorp.domain.retrieval import FusedHit, HitKey, no_metadata
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """What the steps need to know of a stored passage.
-
-    ``artifact`` is the document that it is, or is a part of. ``ages_from`` is the moment from which it grows old, None
-    where it does not: ``occurred_at``, or for a fact the end of its validity.
-    """
+    """Attributes of a passage. ``ages_from`` starts its age, None for one that does not age."""
 
     collection: str
     kind: str

@@ -230,11 +230,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResponse:
-    """``reports`` has every source that was asked; ``degraded`` those that did not do their part.
-
-    ``steps`` has a report of each step after fusion; ``facets`` counts what was found, if the request asked for it.
-    ``hydration`` is what the turn of an episode shows, if the request named one.
-    """
+    """The page with the reports of all queried sources and steps; facets and hydration where requested."""
 
     mode_used: SearchMode
     hits: tuple[SearchHit, ...]

@@ -40,11 +40,7 @@ _PRONOUN = re.compile(
 
 
 def rewritten(question: str, previous: Sequence[str], *, max_characters: int) -> str:
-    """Return the question with the identifiers and names that a question before it left open, or as it is.
-
-    ``previous`` are the questions of the conversation, oldest first. The names are those of the last one that has any;
-    what lies before a question that stands by itself is no longer spoken of; thanks in between change no subject.
-    """
+    """Return the question, a follow-up with the names of the last of the ``previous`` (oldest first) that has any."""
     if not is_follow_up(question):
         return question
     for earlier in reversed(previous):

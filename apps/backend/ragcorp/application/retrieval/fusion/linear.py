@@ -37,11 +37,7 @@ class LinearFusionService:
     def fuse(
         self, lists: Sequence[RankedList], *, weights: Mapping[str, float] | None = None, k: int | None = None
     ) -> tuple[FusedHit, ...]:
-        """Return the union of the lists by descending score, ties by the hit's key; a list's weight defaults to 1.
-
-        Raises InvalidInputError for two lists of one name, for a weight that is negative, not finite or names no list,
-        and for a k out of range.
-        """
+        """Return the union by descending score, ties by key; weights default to 1. Raises as ``RankFusionService``."""
         rank_constant = DEFAULT_RANK_CONSTANT if k is None else k
         require_rank_constant(rank_constant, 1)
         weight_of = checked_weights([ranked.source for ranked in lists], weights or {})

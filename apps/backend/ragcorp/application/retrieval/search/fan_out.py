@@ -54,11 +54,7 @@ class _Call:
 
 
 class SourceFanOut:
-    """Runs sources in parallel. A slow source is cut off and a failing one is reported; the others go on.
-
-    ``timeouts`` are seconds by source name, default ``source_timeout_seconds``. ``breaker`` skips a source that keeps
-    failing. Raises ConfigurationError.
-    """
+    """Runs sources in parallel; cuts off slow ones and reports failing ones. Raises ConfigurationError."""
 
     def __init__(
         self,
@@ -218,11 +214,7 @@ async def _query_one(name: str, call: _Call, identify: Identify) -> SourceResult
 
 
 def _named(name: str, answer: SourceAnswer, limit: int) -> list[RankedList]:
-    """Return the lists under the names used by weights and reports; the first has the name of the wired source.
-
-    Lists of a custom source are cut to ``limit`` hits, and its further lists get its name as a prefix, so that they
-    cannot take the name of a built-in list.
-    """
+    """Rename the lists as weights and reports do; those of custom sources are cut and get its name as prefix."""
     lists = []
     for number, ranked in enumerate(answer.lists):
         built_in = name in OWN_SOURCES

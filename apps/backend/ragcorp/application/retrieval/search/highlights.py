@@ -173,11 +173,7 @@ class Highlighter:
     async def mark(
         self, hits: tuple[SearchHit, ...], results: Sequence[SourceResult], plan: QueryPlan
     ) -> tuple[tuple[SearchHit, ...], tuple[SourceReport, ...]]:
-        """Return the hits with their highlights, and a report where the analysis failed or was too slow.
-
-        Highlights are words with a lexeme of the query or of a source's reading of it (corrections, codes typed with
-        spaces), and literal terms of a file search.
-        """
+        """Mark words of the query, or of a source's reading of it, and literal terms; report a failed analysis."""
         answers = [result.answer for result in results if result.answer is not None]
         search_lexemes = frozenset(term.lexeme for answer in answers for term in answer.terms)
         literals = tuple(dict.fromkeys(term for answer in answers for term in answer.literals))

@@ -46,11 +46,7 @@ class SearchRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryPlan:
-    """One search, decided: every stage from the sources to the page reads it, and none changes it.
-
-    ``profile`` includes the request's overrides. ``moment`` is the hour from which ages are counted, ``deadline`` is
-    on the event loop's clock, and the page starts at ``offset`` of the ranking.
-    """
+    """One search, decided. ``profile`` has the overrides, ``moment`` is an hour, ``deadline`` on the loop's clock."""
 
     request: SearchRequest
     principal: Principal
@@ -96,11 +92,7 @@ class SearchPlanner:
         self._warned = False
 
     def plan(self, request: SearchRequest, *, principal: Principal) -> QueryPlan:
-        """Return the plan of a request.
-
-        Raises InvalidInputError for a value out of its limits, an unknown profile or a foreign cursor, and
-        ForbiddenError for a request for files by a principal that may not read them.
-        """
+        """Plan a request. Raises InvalidInputError, or ForbiddenError for files that the principal may not read."""
         self._check(request)
         profile = self._profile(request)
         _require_scope(profile, request, principal)

@@ -34,11 +34,7 @@ class SourceRetrieval:
     store: CandidateStore
 
     async def retrieve(self, plan: QueryPlan) -> list[SourceResult]:
-        """Return one result for each source.
-
-        Raises InvalidInputError where the filters, the operators or the configuration leave no source, or not every
-        required one, ForbiddenError where the caller's key leaves none, and AllSourcesFailedError where none replied.
-        """
+        """Return a result per source. Raises InvalidInputError, ForbiddenError or AllSourcesFailedError."""
         profile = plan.profile
         identify = partial(self._identified, filters=plan.request.filters)
         results = await self.fan_out.query(
@@ -50,11 +46,7 @@ class SourceRetrieval:
         return results
 
     async def _identified(self, ranked: RankedList, principal: Principal, *, filters: Filters) -> RankedList:
-        """Resolve hits named by document and position to chunk ids, so that each chunk has one identity.
-
-        Drops positions without a chunk and duplicates. Hits of a custom source are dropped if the principal may not
-        read them or the filters exclude them: they must not even be counted.
-        """
+        """Resolve positions to chunk ids, without duplicates; drop hits of custom sources that must not be counted."""
         positions = [
             (hit.document_id, hit.chunk_index)
             for hit in ranked.hits

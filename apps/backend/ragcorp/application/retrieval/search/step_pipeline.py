@@ -48,11 +48,7 @@ class StepOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineResult:
-    """The window after the steps, with reports; ``candidates`` is None if no step was applied or they could not be
-    read.
-
-    ``orders`` are the orders around each applied step, for an explained search.
-    """
+    """The window after the steps, with reports; ``candidates`` is None if no step ran. ``orders`` are to explain."""
 
     candidates: tuple[Candidate, ...] | None = None
     steps: tuple[StepReport, ...] = ()

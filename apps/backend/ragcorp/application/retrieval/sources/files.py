@@ -31,11 +31,7 @@ ROOT_UNAVAILABLE = "root_unavailable"
 
 
 class FileGrepSource:
-    """Passages of files around the terms, ignoring case and accents; a passage of a stored document is its chunk.
-
-    The terms are the caller's keywords, else taken from the query. Without terms, or without access to files, the list
-    is empty. Hits for the terms of a query have their share of its evidence; hits for the caller's keywords have none.
-    """
+    """Passages, or chunks, around the caller's keywords or the query's terms; only the latter have evidence."""
 
     name = GREP
     collection = FILES
