@@ -29,7 +29,7 @@ GRAPH = "graph"
 
 
 class MemoryKind(StrEnum):
-    """What a memory is: its ``artifact_type``. Persons, places and relationships are evergreen."""
+    """The ``artifact_type`` of a memory. Persons, places and relationships are evergreen."""
 
     FACT = "fact"
     PREFERENCE = "preference"
@@ -44,13 +44,13 @@ TURN = "turn"
 """The ``artifact_type`` of an item of history."""
 
 QUESTION, ANSWER, ABSTENTION = "question", "answer", "abstention"
-"""The ``artifact_type`` of questions to us and of our answers; a user's statement is a turn."""
+"""The ``artifact_type`` of questions and generated answers; a user's statement is a turn."""
 
 EXCHANGE_KINDS = (QUESTION, ANSWER, ABSTENTION)
 """They record topics, not facts: recall excludes them unless a caller includes them."""
 
 GENERATED = "generated"
-"""Metadata key, true for a turn that is our own answer: it is no evidence."""
+"""Metadata key, true for a turn that is a generated answer and therefore not evidence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

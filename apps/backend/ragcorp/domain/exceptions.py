@@ -1,6 +1,6 @@
 """The exception tree. Adapters translate their libraries' errors into it; HTTP and the CLI map it once.
 
-Every message is safe to show to a caller: it names the field, the limit and the remedy, and never holds a
+Every message is safe to show to a caller: it names the field, the limit and the remedy, and never contains a
 value that the caller sent, SQL, a path of the host or a secret.
 """
 

@@ -44,7 +44,7 @@ def require_name(text: str, *, field: str, limit: int = MAX_ENTITY_NAME) -> None
     require_length(text, field=field, limit=limit, minimum=1)
     if is_blank(text) or any(ord(character) < 32 or ord(character) == 127 for character in text):
         raise InvalidInputError(
-            f"{field} is blank or holds a control character.", field=field, remedy=f"Write {field} on one line."
+            f"{field} is blank or contains a control character.", field=field, remedy=f"Write {field} on one line."
         )
 
 
@@ -187,7 +187,9 @@ class Provenance:
             )
         if self.chunk_id is not None and not CHUNK_ID.fullmatch(self.chunk_id):
             raise InvalidInputError(
-                "provenance.chunk_id is no chunk's id.", field="provenance.chunk_id", remedy="Take it from a result."
+                "provenance.chunk_id is not the id of a chunk.",
+                field="provenance.chunk_id",
+                remedy="Take it from a result.",
             )
 
 

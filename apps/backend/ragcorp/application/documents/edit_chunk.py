@@ -150,7 +150,7 @@ def slice_among(chunk: Chunk, text: str, *, position: int, count: int) -> Slice:
         if len(places) == count:
             return places[position], places[position] + len(chunk.content)
     raise ConflictError(
-        "The passage does not stand in its artifact's text exactly once, at its line.",
+        "The passage does not occur in its artifact's text exactly once, at its line.",
         field="text",
         remedy="Write the artifact's whole text.",
     )

@@ -89,13 +89,13 @@ class DocumentPreparation:
         attributes = replace(checked.attributes, title=title, path=path)
         if is_blank(parsed.text):
             raise UnreadableDocumentError(
-                "The document holds no text.", field="text", remedy="Send a document with at least one word."
+                "The document contains no text.", field="text", remedy="Send a document with at least one word."
             )
         # a stored text has lost its mark as plain
         parsed = replace(parsed, plain=self._parser.is_plain(checked.file.filename))
         chunks = tuple(self._chunker.chunk(parsed))
         if not chunks:
-            raise UnreadableDocumentError("The document holds no text.", field="text")
+            raise UnreadableDocumentError("The document contains no text.", field="text")
         return DocumentWrite(
             external_id=checked.external_id,
             attributes=attributes,

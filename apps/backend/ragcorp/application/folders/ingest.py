@@ -50,9 +50,9 @@ class IngestFolder:
         twice = sum(count > 1 for count in names.values())
         if twice:
             raise InvalidInputError(
-                f"{twice} name{'s stand' if twice > 1 else ' stands'} for more than one file.",
+                f"{twice} {'names refer' if twice > 1 else 'name refers'} to more than one file.",
                 field="PATHS",
-                remedy="Ingest each path by itself with its own --prefix, or the folder that holds them all.",
+                remedy="Ingest each path by itself with its own --prefix, or the folder that contains them all.",
             )
 
     async def _scan(self, path: Path, *, gitignore: bool) -> tuple[WatchedTree, FolderScan]:

@@ -302,7 +302,7 @@ def _is_another(now: _Pass, scan: FolderScan, recorded: Mapping[str, RecordedFil
 
 def _another_folder() -> SourceUnavailableError:
     return SourceUnavailableError(
-        "The folder holds none of the files that were stored from it; their documents stay.",
+        "The folder contains none of the files that were stored from it; their documents stay.",
         reason="another_folder",
         remedy="Mount its disk, or bring the files back; if it was replaced on purpose, start again with "
         "--allow-deletions.",

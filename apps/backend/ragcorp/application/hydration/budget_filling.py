@@ -206,6 +206,6 @@ def _structural_only(report: SourceReport) -> Filling:
     logger.warning("hydration falls back to anchors alone: %s", report.reason)
     warning = HydrationWarning(
         code=WarningCode.STRUCTURAL_ONLY,
-        message=f"Similarity could not be asked ({report.reason}): anchors alone are shown. Try again later.",
+        message=f"Similarity is unavailable ({report.reason}): only anchors are shown. Try again later.",
     )
     return Filling(warnings=(warning,), reports=(report,))

@@ -23,7 +23,7 @@ class IntrospectHydration:
         require_storable(episode_id, field="episode_id")
         if turn is not None and (type(turn) is not int or not 1 <= turn <= MAX_TURN):
             raise InvalidInputError(
-                "turn is no number of a turn.",
+                "turn is not a valid number.",
                 field="turn",
                 limit=f"1 to {MAX_TURN}",
                 remedy="Turns count from 1; leave it out for the latest.",

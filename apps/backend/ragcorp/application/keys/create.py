@@ -80,7 +80,7 @@ def _check(request: KeyRequest) -> None:
     for field, value in (("name", request.name), ("subject", request.subject or "")):
         if len(value) > MAX_NAME or not value.isprintable():
             raise InvalidInputError(
-                f"{field} is too long, or holds control characters.",
+                f"{field} is too long, or contains control characters.",
                 field=field,
                 limit=f"{MAX_NAME} printable characters",
                 remedy="Choose a shorter, plain one.",
@@ -89,7 +89,7 @@ def _check(request: KeyRequest) -> None:
         0 < len(group) <= MAX_NAME and group.isprintable() for group in request.groups
     ):
         raise InvalidInputError(
-            "A group is empty, too long or holds control characters, or there are too many.",
+            "A group is empty, too long or contains control characters, or there are too many.",
             field="groups",
             limit=f"{MAX_GROUPS} groups of {MAX_NAME} printable characters",
             remedy="Name fewer, or shorter ones.",

@@ -31,11 +31,11 @@ LABELS = {
 FAILURES = {
     "timeout": "did not answer in time",
     "unreachable": "could not be reached",
-    "rate_limited": "was asked too often by its server's rules",
+    "rate_limited": "exceeded the rate limit of its server",
     "unauthorized": "was refused by its server: the key is not right",
-    "model_not_found": "is not known to its server",
-    "server_error": "met an error of its server",
-    "bad_response": "gave an answer that makes no sense",
+    "model_not_found": "is unknown to its server",
+    "server_error": "failed with an error of its server",
+    "bad_response": "gave an invalid answer",
     "cut": "broke off",
 }
 """Outcome of a model's latest call, by reason."""
@@ -48,7 +48,7 @@ def name_of(source: str) -> str:
 
 def failed(source: str, reason: str) -> str:
     """Return the message for a model whose latest call failed."""
-    return f"{name_of(source)} {FAILURES.get(reason, 'failed')} when it was asked last."
+    return f"{name_of(source)} {FAILURES.get(reason, 'failed')} in its latest call."
 
 
 def waits(source: str, waiting: BacklogCounts) -> str:
@@ -182,7 +182,7 @@ def _slow(reason: str) -> PartStatus:
         source=DATABASE,
         state=PartState.DEGRADED,
         reason=reason,
-        says="The database is busy or slow: what it holds could not be counted in time.",
+        says="The database is busy or slow: its contents could not be counted in time.",
         remedy="Look again in a moment; if this lasts, `ragcorp doctor` tells more.",
     )
 

@@ -96,7 +96,7 @@ def require_external_id(external_id: str) -> None:
     require_length(external_id, field="external_id", limit=MAX_EXTERNAL_ID, minimum=1)
     if any(ord(character) < 32 or ord(character) == 127 for character in external_id) or is_blank(external_id):
         raise InvalidInputError(
-            "external_id is blank or holds a control character.",
+            "external_id is blank or contains a control character.",
             field="external_id",
             remedy="Use a path or a plain name.",
         )
@@ -166,7 +166,7 @@ def _storable_value(value: object, *, depth: int) -> object:
         case list() | tuple():
             return [_storable_value(item, depth=depth + 1) for item in value]
     raise InvalidInputError(
-        "metadata holds a value that JSON cannot carry.",
+        "metadata contains a value that JSON cannot carry.",
         field="metadata",
         remedy="Use text, finite numbers, booleans, null, lists and objects.",
     )

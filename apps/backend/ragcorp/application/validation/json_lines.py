@@ -82,7 +82,7 @@ def read_object(line: bytes) -> dict[str, object]:
         ) from None
     except strict_json.LongNumberError:
         raise InvalidInputError(
-            "The line holds a number that is too long.",
+            "The line contains a number that is too long.",
             field="line",
             limit=f"{strict_json.MAX_DIGITS} digits",
             remedy="Write it as a text.",

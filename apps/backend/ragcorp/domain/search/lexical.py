@@ -1,7 +1,7 @@
 """Lexical evidence: the terms of a query, their matches in a passage, and its scores, lexeme by lexeme.
 
     saturation(t, d) = tf (k1 + 1) / (tf + k1 (1 - b + b dl / avgdl))
-    w(t)             = idf(t) * similarity(t)        (1 but for a lexeme that stands in for an unknown one)
+    w(t)             = idf(t) * similarity(t)        (1 except for the replacement of an unknown lexeme)
     bm25(q, d)       = sum over t of  w(t) * saturation(t, d)
     share(q, d)      = sum over t of  w(t)^2 * saturation(t, d)  /  ((k1 + 1) * sum over t of idf(t)^2)
 
@@ -72,7 +72,7 @@ def saturation(tf: int, length: int, average_length: float) -> float:
 
 
 def term_factors(terms: Sequence[QueryTerm], *, score_type: str) -> list[float]:
-    """Return what each term's saturation is multiplied by, in a score of kind bm25 or evidence_share."""
+    """Return the factor of each term's saturation, in a score of kind bm25 or evidence_share."""
     weights = [term.idf * term.similarity for term in terms]
     if score_type == ScoreType.BM25:
         return weights
@@ -89,7 +89,7 @@ def lexical_evidence(
     average_length: float,
     with_idf: bool = True,
 ) -> LexicalEvidence:
-    """Return what ``counts`` (tf by lexeme) of a passage give to the score that ``factors`` are of."""
+    """Return the contributions of ``counts`` (tf by lexeme) of a passage to the score with these ``factors``."""
     return LexicalEvidence(
         length=length,
         matches=tuple(
@@ -106,7 +106,7 @@ def lexical_evidence(
 
 
 def evidence_mass(terms: Sequence[QueryTerm]) -> float:
-    """Return the share's denominator: what a passage that is full of every term would hold."""
+    """Return the share's denominator: the evidence of a passage that is full of every term."""
     return (K1 + 1) * math.fsum(term.idf**2 for term in terms)
 
 

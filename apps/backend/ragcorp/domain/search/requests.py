@@ -15,7 +15,7 @@ from ragcorp.domain.structure.hydration import MAX_EPISODE_ID, Hydration
 from ragcorp.domain.text.checks import is_blank, require_length, require_storable
 
 MAX_CONVERSATION_ID = 400
-"""As long as the session of an item of history, which it is."""
+"""Equal to the limit of an item's session, which it is."""
 
 
 class SearchMode(StrEnum):
@@ -177,10 +177,10 @@ class SearchRequest:
             )
         if self.cursor is not None:
             raise InvalidInputError(
-                "A page is no turn of an episode.",
+                "A page is not a turn of an episode.",
                 field="cursor",
                 limit="cursor or episode_id",
-                remedy="Leave out episode_id to page on, or the cursor to ask anew.",
+                remedy="Leave out episode_id for the next page, or the cursor for a new search.",
             )
 
     @property
@@ -202,18 +202,17 @@ class Highlight:
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end:
-            raise InvalidRankingError("A highlight holds at least one character.", field="highlights")
+            raise InvalidRankingError("A highlight has at least one character.", field="highlights")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
-    """A result: the passage, its rank in the whole ranking, and what each list gave to its score.
+    """A result: the passage, its rank in the whole ranking, and the contribution of each list to its score.
 
-    ``collections`` are those in which it was found: its own first. ``steps`` has, for an explained search, what each
-    step after fusion did to it. ``matched_lines`` are the lines of its file that hold what was looked for literally.
-    ``evidence`` has, for an explained search, the lexemes behind a list's score, by the name of the list.
-    ``highlights`` are the words of the passage that match, in order and disjoint; None where they were not asked for,
-    or could not be told.
+    ``collections`` are those with the passage, its own first. ``matched_lines`` are lines of its file with literal
+    matches. An explained search has ``evidence``, the lexemes behind each list's score, and ``steps``, the effects of
+    the steps after fusion. ``highlights`` are the matching words in order and disjoint; None if not requested or
+    unavailable.
     """
 
     rank: int

@@ -43,8 +43,7 @@ PRIORITIES: Mapping[AnchorReason, int] = MappingProxyType(
         AnchorReason.AST_SAME_FILE: 60,
     }
 )
-"""The larger, the earlier. Those of the design document, three of ours for neighbours in the syntax tree, and one for
-the files that a plain word names: a weak mention comes behind every strong one."""
+"""Anchors with a larger priority come first; a weak mention comes after every strong one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ def require_utf8(text: str, *, field: str) -> None:
     """Raise InvalidInputError for a lone surrogate, which no encoding can carry."""
     if _LONE_SURROGATE.search(text):
         raise InvalidInputError(
-            f"{field} holds a lone surrogate, which is not valid Unicode.",
+            f"{field} contains a lone surrogate, which is not valid Unicode.",
             field=field,
             remedy="Send the text as valid UTF-8.",
         )
@@ -45,7 +45,7 @@ def require_storable(text: str, *, field: str) -> None:
     """Raise InvalidInputError for text that PostgreSQL cannot hold: NUL or a lone surrogate."""
     if "\x00" in text or _LONE_SURROGATE.search(text):
         raise InvalidInputError(
-            f"{field} holds a character that cannot be stored (NUL or a lone surrogate).",
+            f"{field} contains a character that cannot be stored (NUL or a lone surrogate).",
             field=field,
             remedy="Remove the character.",
         )

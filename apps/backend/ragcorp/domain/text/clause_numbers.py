@@ -1,4 +1,4 @@
-"""The numbers of clauses and articles, however they are written, in one canonical form. Pure.
+"""Numbers of clauses and articles in one canonical form. Pure.
 
 ``SEGUNDA``, ``2.ª``, ``II``, ``second`` and ``dos`` are ``2``; ``VIGÉSIMA PRIMERA`` and ``vigesimoprimera`` are ``21``;
 ``4.2.`` is ``4.2``, ``14 BIS`` is ``14 bis``, ``1.902`` is ``1902``, ``única`` is ``unica``. Spanish, English and
@@ -12,7 +12,7 @@ from itertools import product
 from ragcorp.domain.text.folding import folded
 
 MAX_RANGE = 20
-"""Numbers that a range (``cláusulas 3 a 5``) stands for; of a longer one, its ends."""
+"""Maximum numbers of a range (``cláusulas 3 a 5``); a longer one gives its ends."""
 
 _SPACE = "[ \t\u00a0\u202f]"
 _WORD = re.compile(r"[^\W\d_ªº](?:[^\W\d_ªº]|[\u0300-\u036f]){0,29}(?!\w)")
@@ -32,7 +32,7 @@ _SUFFIX = re.compile(
 _ROMAN = re.compile(r"(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _ROMAN_LETTERS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _GOES_ON = re.compile(r"\w|[/,:.][0-9]|[%€$]|[ºª°]")
-"""Behind a number that is none: of a date, an hour, an amount."""
+"""Follows numbers of dates, hours and amounts."""
 _BETWEEN = re.compile(rf"{_SPACE}{{1,3}}|-")
 _JOINER = re.compile(
     rf"{_SPACE}{{0,3}}(?:,{_SPACE}{{0,3}}(?:(?:y|e|i|o|u|ou|and|or){_SPACE}{{1,3}})?"
@@ -131,7 +131,7 @@ class NumberSpan:
 
 
 def number_at(text: str, start: int = 0, *, expected: bool = False) -> NumberSpan | None:
-    """Return the number that begins at ``start``, without the punctuation behind it."""
+    """Return the number that begins at ``start``, without the punctuation after it."""
     head = _figures(text, start) or _words_at(text, start, expected=expected) or _roman(text, start, expected=expected)
     if head is None:
         return None
@@ -171,7 +171,7 @@ def clause_numbers(text: str, start: int = 0, *, expected: bool = True) -> tuple
 
 
 def enclosing_numbers(number: str) -> tuple[str, ...]:
-    """Return the numbers of what a numbered part stands in, nearest first: ``4.2`` and ``4`` of ``4.2.1``."""
+    """Return the numbers of the enclosing parts, nearest first: ``4.2`` and ``4`` of ``4.2.1``."""
     parts = number.split(".")
     return tuple(".".join(parts[:length]) for length in range(len(parts) - 1, 0, -1))
 

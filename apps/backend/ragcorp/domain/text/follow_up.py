@@ -1,6 +1,6 @@
-"""Rewrites a follow-up question without a language model: it is given the names of the question before. Pure.
+"""Rewrites a follow-up question without a language model, by adding the names of the question before. Pure.
 
-"¿y cuándo vence?" after "¿Cuál es el plazo del contrato CTR-2026-014?" is asked as "¿y cuándo vence? CTR-2026-014".
+"¿y cuándo vence?" after "¿Cuál es el plazo del contrato CTR-2026-014?" becomes "¿y cuándo vence? CTR-2026-014".
 """
 
 import re
@@ -10,7 +10,7 @@ from ragcorp.domain.text.utterances import content_words, is_small_talk, without
 
 MAX_ANCHORS = 8
 MAX_SHORT = 1
-"""A question of so few content words names no subject."""
+"""A question with at most this many content words names no subject."""
 MAX_ELLIPTIC = 5
 """The same for one that begins as if it went on: "and ...", "what about ..."."""
 MAX_PRONOMINAL = 4
@@ -91,7 +91,7 @@ def anchors(question: str) -> list[str]:
 
 
 def _is_code(token: str) -> bool:
-    """Say whether a token has a digit and is more than a small number or an amount."""
+    """Return whether a token has a digit and is more than a small number or an amount."""
     return any(character.isdigit() for character in token) and _AMOUNT.fullmatch(token) is None
 
 
@@ -104,7 +104,7 @@ def _is_name(text: str, token: re.Match[str]) -> bool:
 
 
 def _goes_on(text: str, name: Sequence[re.Match[str]], token: re.Match[str]) -> bool:
-    """Say whether a token belongs to the name that is being read; a connector does for the time being."""
+    """Return whether a token continues the name that is being read; a connector does provisionally."""
     if not name or text[name[-1].end() : token.start()].strip():
         return False
     return token[0] in _CONNECTORS or _is_name(text, token)

@@ -1,4 +1,4 @@
-"""The words of a path, a title or a query: those that they share tell which of many documents is meant. Pure."""
+"""The words of a path, a title or a query, which identify the meant document by those that they share. Pure."""
 
 import re
 

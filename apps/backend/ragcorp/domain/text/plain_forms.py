@@ -1,6 +1,6 @@
-"""Takes disguises off text: entities, compatibility forms and look-alikes of delimiters, characters that show nothing.
+"""Removes disguises from text: entities, compatibility forms and look-alikes of delimiters, invisible characters.
 
-Pure. Two foldings: one for a line that stands among ours, one for text whose brackets and quotes must stay readable.
+Pure. Two foldings: one for a line among lines of a prompt, one for text whose brackets and quotes must stay readable.
 """
 
 import html

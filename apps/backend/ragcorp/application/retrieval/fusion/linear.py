@@ -1,11 +1,11 @@
 """Linear fusion of absolute scores.
 
-score(d) = sum over the lists that hold d of  w * s(d)        where s is an absolute score
+score(d) = sum over the lists that have d of  w * s(d)        where s is an absolute score
                                               w / (k + rank)  where it is not (ts_rank_cd, a user's own, ...)
 
 A score is absolute if it means the same in every query: a cosine, a share. Then a list that knows little about a query
 gives little to everything, where ranks would have it name a winner. No score is normalised or imputed: the lists of
-absolute scores must hold every candidate (``search.list_fusion``).
+absolute scores must contain every candidate (``search.list_fusion``).
 
 Bruch, Gai, Ingber: An analysis of fusion functions for hybrid retrieval, ACM TOIS 2023, on convex combinations.
 """

@@ -162,5 +162,5 @@ def _ranks(k: int, ranking: Sequence[str]) -> dict[str, int]:
     head = ranking[:k]
     ranks = {identity: rank for rank, identity in enumerate(head, start=1)}
     if len(ranks) != len(head):
-        raise InvalidInputError("A ranking holds a passage twice.", field="ranking")
+        raise InvalidInputError("A ranking contains a passage twice.", field="ranking")
     return ranks

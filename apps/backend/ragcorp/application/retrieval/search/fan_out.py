@@ -78,7 +78,7 @@ class SourceFanOut:
         A source is skipped and named where it cannot apply its filters, or the operators of the query's syntax (those
         apply to chunks), and where the principal may not read files. A source whose collection the filters exclude is
         skipped without a reason. ``identify`` resolves the hits of a list; if it fails, the source has failed.
-        ``replaceable``: another source stands in for these, so the breaker may skip them all.
+        ``replaceable``: another source replaces these, so the breaker may skip them all.
         Raises InvalidInputError if a built-in source rejects the query.
         """
         clock = asyncio.get_running_loop().time
@@ -168,7 +168,7 @@ def _filter_fields(name: str, source: RetrievalSource) -> frozenset[str] | None:
         return None
     if isinstance(fields, str) or not isinstance(fields, Iterable):
         raise ConfigurationError(
-            f"The filter_fields of source '{name}' are no names of fields.",
+            f"The filter_fields of source '{name}' are not names of fields.",
             field="sources",
             remedy="Give a set of names, or leave the attribute out.",
         )
@@ -231,11 +231,11 @@ def _log_late_end(name: str, task: _Running) -> None:
 
 
 def _outcome(name: str, task: _Running, started: float) -> SourceResult | InvalidInputError:
-    """Return the result of a finished task. One that cancelled itself, or raised no Exception, has failed."""
+    """Return the result of a finished task; it failed if it cancelled itself or raised a BaseException."""
     if not task.cancelled() and task.exception() is None:
         return task.result()
     logger.error(
-        "source %s cancelled itself or raised what is no Exception",
+        "source %s cancelled itself or raised something other than an Exception",
         name,
         exc_info=None if task.cancelled() else task.exception(),
     )

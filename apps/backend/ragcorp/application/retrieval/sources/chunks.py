@@ -18,8 +18,8 @@ from ragcorp.domain.search.sources import IDENTIFIERS
 VECTORS_PENDING = "vectors_pending"
 
 COMES_FIRST = 30.0
-"""Emphasis of the identifiers: with the standard weights one that is held whole outweighs all that cosine (from -1 to
-1) and share can differ."""
+"""Emphasis of the identifiers: with the standard weights a whole match outweighs any difference of cosine (from -1 to
+1) and share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,9 +148,8 @@ class LexicalScorer:
 def lexical_notes(matches: LexicalChunks, visible: VisibleFrequencies) -> dict[str, object]:
     """Return the notes of full text: counts are of what the caller may read.
 
-    A term that no such chunk holds is shown as it was typed, once, with no idf: as what is unknown, whether or not
-    others know it. ``idf`` and ``average_length`` are those of the scores, over the whole workspace: None where some of
-    it is hidden from the caller.
+    A term in no such chunk is shown once, as typed, without idf, whether or not unreadable chunks contain it. ``idf``
+    and ``average_length`` are those of the scores, over the whole workspace: None if the caller may not read all.
     """
     words: dict[str, list[QueryTerm]] = {}
     for term in matches.terms:
@@ -170,7 +169,7 @@ def _notes(terms: Sequence[QueryTerm], visible: VisibleFrequencies) -> Iterator[
         yield asdict(term) | {"document_frequency": count, "idf": term.idf if visible.everything else None}
     a_word = any(term.kind is TermKind.WORD for term in terms)
     word = terms[0].word
-    # neighbours that were tried as one code are no term of their own
+    # adjacent words that were tried as one code are not a separate term
     if all(term.kind is TermKind.PART for term in readable) and (a_word or " " not in word):
         kind = TermKind.WORD if a_word else TermKind.WHOLE
         yield asdict(QueryTerm(word=word, lexeme=word, kind=kind, document_frequency=0, idf=0.0)) | {"idf": None}

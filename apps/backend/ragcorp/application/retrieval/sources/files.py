@@ -115,10 +115,10 @@ class FileGrepSource:
 def evidence_shares(result: GrepResult) -> dict[GrepPassage, float]:
     """Return the share in [0, 1] of the evidence that was looked for, by passage.
 
-    share(p) = sum of idf over the terms in p / sum of idf over all terms that a file holds  *  terms held / terms
+    share(p) = sum of idf over the terms in p / sum of idf over the matched terms  *  matched terms / terms
 
-    The first factor is twice what a passage's score has beyond the number of its terms (grep_ranking.py); terms are
-    held where a passage of the result holds them, for of the idf of the others nothing is known.
+    The first factor is twice what a passage's score has beyond the number of its terms (grep_ranking.py). A term is
+    matched if a passage of the result contains it; the idf of others is unknown.
     """
     share = len({term for passage in result.passages for term in passage.terms}) / max(1, len(result.terms))
     return {

@@ -4,8 +4,8 @@ expanded(c, n) = chunks c-n .. c+n of its document, in their order, "[CHUNK BOUN
 exist are left out, and nothing beyond a gap is joined. Text shared by adjoining chunks appears once, in the result's
 own chunk or the one nearer to it.
 
-A result is expanded for itself, whatever the others are: two results may show the same neighbour. Else what a result
-says would depend on how many are asked for.
+A result is expanded independently of the others: two results may show the same neighbour. Otherwise the text of a
+result would depend on the limit.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""Reranking: the pool in the order of a reranker, behind it the others in theirs.
+"""Reranking: the pool in the order of a reranker, then the others in theirs.
 
-A reranker reads query and passage together, which is dearer and more exact than any source; so it judges the first
-``pool_size`` candidates only. Their score becomes the reranker's, in units of its own.
+A reranker reads query and passage together, which costs more and is more exact than any source; so it scores the first
+``pool_size`` candidates only. Their score becomes the reranker's, in its own units.
 """
 
 import math
