@@ -7,7 +7,7 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingModel:
-    """Which model made a vector, and its width (number of dimensions)."""
+    """The model of a vector, and its width."""
 
     name: str
     dimensions: int
@@ -31,7 +31,7 @@ class CacheName(StrEnum):
 
 
 class CacheOutcome(StrEnum):
-    """``JOINED``: another was asking for it already, and the call was shared. ``MISS``: it was put to the model."""
+    """``JOINED``: shared the call of another caller. ``MISS``: the model computed the vector."""
 
     MEMORY = "memory"
     DATABASE = "database"
@@ -41,7 +41,7 @@ class CacheOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedVectors:
-    """What the database keeps of a model's vectors. ``bytes`` is the size of the vectors by themselves."""
+    """Cached vectors of a model. ``bytes`` is the size of the vectors alone."""
 
     model: EmbeddingModel
     active: bool

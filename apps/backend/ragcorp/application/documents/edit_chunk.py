@@ -171,7 +171,7 @@ def replaced(text: str, place: Slice, content: str) -> tuple[str, Slice]:
 
 
 def removed(text: str, place: Slice) -> str:
-    """Return the text without the slice, and without the blank lines that parted it from what follows."""
+    """Return the text without the slice and the blank lines after it."""
     start, end = place
     before, after = text[:start], text[end:]
     return before + (_BLANK.sub("", after) if not before or before.endswith("\n") else after)

@@ -26,7 +26,7 @@ class ListDocuments:
         return page.items, next_cursor(page)
 
     async def get(self, external_id: str, *, principal: Principal) -> Document:
-        """Raises NotFoundError, or InvalidInputError for what can name no document."""
+        """Raises NotFoundError or InvalidInputError."""
         require_external_id(external_id)
         return await self.store.get(external_id, principal=principal)
 

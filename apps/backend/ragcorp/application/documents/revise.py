@@ -51,7 +51,7 @@ class ReviseDocument:
 
     async def read(self, external_id: str, *, principal: Principal) -> ReadDocument:
         """Raises NotFoundError."""
-        # the hash is read before the original: what is written in between makes the write fail, not pass unseen
+        # the hash is read before the original: a write in between makes this write fail instead of being lost
         document = await self.store.get(external_id, principal=principal)
         source = await self.store.get_source(external_id, principal=principal)
         parsed = await anyio.to_thread.run_sync(self.preparation.read, source)

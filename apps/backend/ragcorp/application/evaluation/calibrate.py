@@ -1,4 +1,4 @@
-"""Use case: estimate what fusion must know of the embedding model in use (weights, distance threshold), and keep it."""
+"""Use case: estimate the fusion weights and distance threshold of the embedding model in use, and store them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

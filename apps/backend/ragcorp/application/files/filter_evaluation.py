@@ -1,4 +1,4 @@
-"""Evaluates a filter over plain values; storage evaluates the same in SQL."""
+"""Evaluates a filter over plain values; storage evaluates it in SQL."""
 
 import operator
 from collections.abc import Callable, Mapping

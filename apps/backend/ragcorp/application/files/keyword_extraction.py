@@ -62,7 +62,7 @@ _AMOUNT = re.compile(rf"(?<![\w.,-])\d+(?:[.,]\d+)*[ \u00a0]?(?:{_UNIT})(?!\w)",
 _LABELLED = re.compile(r"(?<!\w)([^\W\d_]{3,}) (?:[A-ZÑ]|\d{1,2})(?![\w.,]*\w)")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _HYPHENS = re.compile(r"(?<=\w)[\u2010-\u2013\u2212](?=\w)")
-"""As they are printed within a code; a search takes them for the one that is typed."""
+"""Printed hyphens and dashes within a code, searched as the typed one."""
 _APOSTROPHES = re.compile("['\u2019]")
 _HUMP = re.compile(r"[^\W\d_A-Z][A-ZÁÉÍÓÚÑ]")
 _LIST = re.compile(r"[,;|\n]+")

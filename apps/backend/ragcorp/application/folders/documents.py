@@ -193,7 +193,7 @@ def _misnamed() -> InvalidInputError:
 
 
 def unlisted() -> UnreadableDocumentError:
-    """Return the error of a folder, or a file, at which no look is possible."""
+    """Return the error of a folder or file that cannot be read."""
     return UnreadableDocumentError(
         "It cannot be listed or read; what is stored of it stays.",
         field="path",

@@ -19,7 +19,7 @@ class ReadGraph:
     async def entities(
         self, selection: GraphSelection, *, principal: Principal, limit: int = 50, cursor: str | None = None
     ) -> tuple[tuple[Entity, ...], str | None]:
-        """Return a page and the cursor of the next one. Raises InvalidInputError for what can select nothing."""
+        """Return a page and the cursor of the next one. Raises InvalidInputError for an impossible selection."""
         _check(selection, limit)
         page = await self.repository.list_entities(selection, principal=principal, limit=limit, after=position(cursor))
         return page.items, next_cursor(page)
@@ -27,18 +27,18 @@ class ReadGraph:
     async def facts(
         self, selection: GraphSelection, *, principal: Principal, limit: int = 50, cursor: str | None = None
     ) -> tuple[tuple[Fact, ...], str | None]:
-        """Return a page and the cursor of the next one. Raises InvalidInputError for what can select nothing."""
+        """Return a page and the cursor of the next one. Raises InvalidInputError for an impossible selection."""
         _check(selection, limit)
         page = await self.repository.list_facts(selection, principal=principal, limit=limit, after=position(cursor))
         return page.items, next_cursor(page)
 
     async def entity(self, external_id: str, *, principal: Principal) -> Entity:
-        """Raises NotFoundError, or InvalidInputError for what can name nothing."""
+        """Raises NotFoundError or InvalidInputError."""
         require_external_id(external_id)
         return await self.repository.get_entity(external_id, principal=principal)
 
     async def fact(self, external_id: str, *, principal: Principal) -> Fact:
-        """Raises NotFoundError, or InvalidInputError for what can name nothing."""
+        """Raises NotFoundError or InvalidInputError."""
         require_external_id(external_id)
         return await self.repository.get_fact(external_id, principal=principal)
 

@@ -26,6 +26,6 @@ class ListItems:
         return page.items, next_cursor(page)
 
     async def get(self, external_id: str, *, principal: Principal) -> Item:
-        """Raises NotFoundError, or InvalidInputError for what can name no item."""
+        """Raises NotFoundError or InvalidInputError."""
         require_external_id(external_id)
         return await self.repository.get(external_id, principal=principal)

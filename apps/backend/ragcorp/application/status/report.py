@@ -1,4 +1,4 @@
-"""Use case: say how the service is, to one caller, in bounded time."""
+"""Use case: report the service's status to one caller in bounded time."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -165,7 +165,7 @@ class ReportStatus:
 
 
 def overall(parts: Iterable[PartStatus]) -> Overall:
-    """Return the state of the whole: what is off by configuration is no fault."""
+    """Return the state of the whole; parts that are off by configuration do not degrade it."""
     by_name = {part.source: part.state for part in parts}
     finds = {PartState.OK, PartState.DEGRADED}
     if by_name.get(DATABASE) is PartState.OUT or not finds & {by_name.get(DENSE), by_name.get(FULL_TEXT)}:

@@ -141,18 +141,18 @@ def _not_listed(
     """Yield a warning for each truncated list."""
     for file in resolution.files:
         if len(of_documents.get(file.file.document_id, ())) >= MOST_OF_DOCUMENT:
-            yield _longer(file.file.path or file.file.external_id, MOST_OF_DOCUMENT, file.file.document_id)
+            yield _truncated(file.file.path or file.file.external_id, MOST_OF_DOCUMENT, file.file.document_id)
     for container in resolution.containers:
         if len(within.get(container.id, ())) >= MOST_WITHIN:
-            yield _longer(container.key, MOST_WITHIN, container.document_id, container.key)
+            yield _truncated(container.key, MOST_WITHIN, container.document_id, container.key)
     if len(previous) >= MOST_PREVIOUS:
-        yield _longer("What earlier turns showed", MOST_PREVIOUS)
+        yield _truncated("What earlier turns showed", MOST_PREVIOUS)
 
 
-def _longer(what: str, most: int, document_id: UUID | None = None, key: str | None = None) -> HydrationWarning:
+def _truncated(subject: str, limit: int, document_id: UUID | None = None, key: str | None = None) -> HydrationWarning:
     return HydrationWarning(
         code=WarningCode.NOT_LISTED,
-        message=f"{what} has {most} or more entities: the others were not looked at.",
+        message=f"{subject} has {limit} or more entities: the others were not looked at.",
         key=key,
         document_id=document_id,
     )

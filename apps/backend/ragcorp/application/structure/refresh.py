@@ -85,7 +85,7 @@ def extracted(extractor: StructureExtractor, parsed: ParsedText, *, path: str, t
     """Return the structure; if the extractor fails, log it and return one without entities."""
     try:
         return extractor.extract(parsed, path=path, title=title)
-    except Exception:  # a parser met what its authors did not: the text is stored and found all the same
+    except Exception:  # a parser's bug: the text is stored and searchable all the same
         logger.exception("the entities of a document could not be extracted")
         return DocumentStructure(fingerprint=extractor.fingerprint, path=path)
 

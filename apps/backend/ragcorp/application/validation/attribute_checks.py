@@ -18,7 +18,7 @@ MAX_EXTERNAL_ID = 500
 MAX_TITLE = 500
 MAX_LABEL = 100
 MAX_OWNER = 200
-"""As long as a principal's subject may be."""
+"""Equal to the limit of a principal's subject."""
 MAX_METADATA_BYTES = 16 * 1024
 MAX_METADATA_DEPTH = 8
 LANGUAGE_PATTERN = re.compile(r"[a-z]{2,3}")

@@ -1,4 +1,4 @@
-"""JSON Lines: reads lines as objects that every parser reads alike, and reports what became of them. Pure."""
+"""JSON Lines: reads lines as objects that every parser reads alike, and reports their outcomes. Pure."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

@@ -189,7 +189,7 @@ class SearchRequest:
 
     @property
     def by_keywords(self) -> bool:
-        """Whether the keywords decide how to search: there are some, and neither mode nor profile is named."""
+        """Whether keywords select the profile: there are some, and neither mode nor profile is named."""
         return self.has_keywords and self.mode is SearchMode.AUTO and self.profile is None
 
 

@@ -1,4 +1,4 @@
-"""Values of a roll-out: the two arms, and what became of a shadow search."""
+"""Values of a roll-out: the two arms, and the outcomes of shadow searches."""
 
 from enum import StrEnum
 

@@ -13,7 +13,7 @@ from ragcorp.domain.structure.entities import EntityIdentity, EntityRef, EntityT
 
 MAX_EPISODE_ID = 200
 SHOWN_CHARACTERS = 200
-"""Of an entity's text in an introspection."""
+"""Characters of an entity's text in an introspection."""
 
 
 class AnchorReason(StrEnum):

@@ -1,4 +1,4 @@
-"""What text must be to be stored, embedded and sent: NFC, without NUL and lone surrogates."""
+"""Checks of text that is stored, embedded or sent: NFC, without NUL and lone surrogates."""
 
 import re
 import unicodedata
@@ -27,7 +27,7 @@ def require_utf8(text: str, *, field: str) -> None:
 
 
 def escaped(text: str) -> str:
-    r"""Return text that every encoding carries: a byte of a file's name that is not UTF-8 reads ``\xff``."""
+    r"""Return text that every encoding supports: a byte of a file's name that is not UTF-8 becomes ``\xff``."""
     return _LONE_SURROGATE.sub(_escape, text)
 
 
@@ -37,7 +37,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Say whether nothing visible is left: white space, zero-width and bidi characters only."""
+    """Return whether a text has no visible characters: only white space, zero-width and bidi ones."""
     return not _INVISIBLE.sub("", text)
 
 

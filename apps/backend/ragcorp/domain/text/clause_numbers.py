@@ -21,7 +21,7 @@ _SIGN = re.compile(
     rf"\.?{_SPACE}?[ºª°](?!\w)|\.?[ao](?!\w)|(?:er[oa]?|r[ao]|d[ao]|t[ao]|m[ao]|v[ao]|n[ao]|st|nd|rd|th)(?!\w)",
     re.IGNORECASE,
 )
-"""What makes a figure an ordinal. A superscript that a PDF lost is a plain letter: ``2.a``."""
+"""Marks of ordinals. A superscript that a PDF lost is a plain letter: ``2.a``."""
 _PARTS = re.compile(r"(?:\.[0-9]{1,2}(?![0-9])){0,5}")
 _LETTER = re.compile(rf"\.?([a-z])(?![\w])(?!\.\w)|{_SPACE}?([a-z])\)", re.IGNORECASE)
 _SUFFIX = re.compile(
@@ -118,7 +118,7 @@ _CARDINALS = (
     | _counted("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen", start=10)
 )
 MAX_WORDS = 3
-"""Of a number: ``treinta y uno``."""
+"""Maximum words of a number: ``treinta y uno``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,9 @@ MAX_ANCHORS = 8
 MAX_SHORT = 1
 """A question with at most this many content words names no subject."""
 MAX_ELLIPTIC = 5
-"""The same for one that begins as if it went on: "and ...", "what about ..."."""
+"""The same for a question that begins like a continuation: "and ...", "what about ..."."""
 MAX_PRONOMINAL = 4
-"""The same for one with a pronoun that points back."""
+"""The same for a question with a pronoun that refers back."""
 
 _QUOTED = re.compile(r"«([^«»\n]{2,100})»|“([^“”\n]{2,100})”|\"([^\"\n]{2,100})\"")
 _TOKEN = re.compile(r"[^\W_](?:[\w./\-+&@]*[\w])?")

@@ -5,10 +5,10 @@ import re
 from ragcorp.domain.text.entity_names import heading_name
 
 MAX_WORDS = 64
-"""Of a text; of a longer one, its first."""
+"""Maximum words of a text, the first ones."""
 
 WORD = "word:"
-"""Before a word among the stored names of a document."""
+"""Prefix of words among the stored names of a document."""
 
 _STEP = re.compile(r"[^\s/\\]+")
 _EXTENSION = re.compile(r"\.[^\W_]{1,10}$")

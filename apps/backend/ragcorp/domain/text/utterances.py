@@ -1,4 +1,4 @@
-"""What a user's words are: small talk, a question, or a statement. Pure, by rules; Spanish, English and Portuguese."""
+"""Classifies an utterance as small talk, question or statement. Pure, by rules; Spanish, English and Portuguese."""
 
 import re
 from enum import StrEnum
@@ -8,7 +8,7 @@ from ragcorp.domain.text.word_lists import word_set
 
 
 class UtteranceKind(StrEnum):
-    """``SMALL_TALK`` neither asks nor tells: thanks, a greeting, yes or no, a word without content."""
+    """``SMALL_TALK``: thanks, a greeting, yes or no, a word without content."""
 
     SMALL_TALK = "small_talk"
     QUESTION = "question"
@@ -16,7 +16,7 @@ class UtteranceKind(StrEnum):
 
 
 MAX_BARE = 3
-"""So few words without a verb that is known state nothing: they are looked for."""
+"""At most this many words without a known verb are a query, not a statement."""
 
 _EMPTY = word_set("""
     a ahi al algo alli ante aqui aquel aquella aquellas aquello aquellos como con cual cuales cuando cuanta cuantas
@@ -95,7 +95,7 @@ def kind_of(text: str) -> UtteranceKind:
 
 
 def is_small_talk(text: str) -> bool:
-    """Say whether nothing is asked or told. "¿Y ella?" asks, though by itself it holds nothing to look for."""
+    """Return whether a text is neither question nor statement. "¿Y ella?" is a question without content words."""
     plain = folded_in_place(text)
     if not _is_marked(text) and _THANKED.match(plain):
         return True
@@ -103,14 +103,14 @@ def is_small_talk(text: str) -> bool:
 
 
 def without_courtesies(text: str) -> str:
-    """Return the text from behind "hola", "vale" and their kin, and before "gracias"."""
+    """Return the text without "hola", "vale" and the like at its start and "gracias" at its end."""
     begin = leading.end() if (leading := _LEADING.match(folded_in_place(text))) else 0
     end = trailing.start() if (trailing := _TRAILING.search(folded_in_place(text), begin)) else len(text)
     return text[begin:end]
 
 
 def content_words(text: str) -> list[str]:
-    """Return the words that speak of something, in lower case without accents. "IT" among small letters is one."""
+    """Return the content words in lower case without accents. "IT" among lower-case words is one."""
     shouted = text == text.upper()
     words = [(word, folded_in_place(word)) for word in _WORD.findall(without_courtesies(text)) if len(word) > 1]
     return [plain for word, plain in words if plain not in _EMPTY or (word.isupper() and not shouted)]

@@ -61,9 +61,9 @@ def fused(
     *,
     first_rank: int = 1,
 ) -> tuple[FusedHit, ...]:
-    """Return the union of the lists by the sum of what each gives to a hit, descending, ties by the hit's key.
+    """Return the union of the lists by the sum of the lists' contributions, descending, ties by the hit's key.
 
-    ``summand(ranked, rank, weight)`` is what a list gives to its hit of that rank; ranks start at ``first_rank``.
+    ``summand(ranked, rank, weight)`` is a list's contribution to its hit of that rank; ranks start at ``first_rank``.
     Metadata is the first list's, completed from later ones by the keys that it lacks.
 
     >>> ranked = RankedList(source='dense', score_type='cosine_similarity', hits=(Hit(chunk_id='a', score=0.9),))

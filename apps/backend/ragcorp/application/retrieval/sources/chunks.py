@@ -52,7 +52,7 @@ class SimilarityScorer:
     """Half-centred cosine of any chunk.
 
     Embeddings of many models crowd around their mean m, which no query influences; cos(q - m/2, p - m/2) spreads
-    them out and, unlike full centring, keeps some of what the workspace is about (docs/retrieval.md has the figures).
+    them out and, unlike full centring, keeps some of the workspace's topic (docs/retrieval.md has the figures).
     """
 
     score_type = ScoreType.HALF_CENTRED_COSINE
@@ -146,7 +146,7 @@ class LexicalScorer:
 
 
 def lexical_notes(matches: LexicalChunks, visible: VisibleFrequencies) -> dict[str, object]:
-    """Return the notes of full text: counts are of what the caller may read.
+    """Return the notes of full text, with counts of chunks that the caller may read.
 
     A term in no such chunk is shown once, as typed, without idf, whether or not unreadable chunks contain it. ``idf``
     and ``average_length`` are those of the scores, over the whole workspace: None if the caller may not read all.

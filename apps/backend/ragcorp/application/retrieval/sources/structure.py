@@ -1,4 +1,4 @@
-"""The retrieval source over the structure of documents: chunks in which begins what a query names."""
+"""The retrieval source over the structure of documents: chunks with the start of an entity that a query names."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Temporal decay: what happened long ago counts less, and what stays true not too little.
+"""Temporal decay: scores decrease with age, for evergreen kinds down to a floor.
 
 decayed(c) = score(c) * factor(c),  factor(c) = max(floor, 2^(-age_days / half_life_days))
 

@@ -1,4 +1,4 @@
-"""Visibility: what a principal may read. The rule that SQL enforces in every statement, enforced once more.
+"""Visibility: the rule for reading that SQL enforces in every statement, enforced once more.
 
 readable(p, d) = workspace(p) = workspace(d)  and  sensitivity(d) <= clearance(p)  and
                  (scope(d) = workspace, or group and owner(d) in groups(p), or private and owner(d) = subject(p))
@@ -58,7 +58,7 @@ def _passes(principal: Principal, sensitivity: Sensitivity, scope: VisibilitySco
 def only_readable(candidates: Sequence[Candidate], *, principal: Principal) -> StepOutcome:
     """Return the candidates that the principal may read, in their order.
 
-    The report's ``removed`` should be 0: what may not be read is taken out of every list before it is fused.
+    The report's ``removed`` should be 0: unreadable passages are removed from all lists before fusion.
 
     >>> only_readable([], principal=Principal()).report.removed
     0
