@@ -6,11 +6,11 @@ from typing import Unpack
 
 from ragcorp.application.documents.edit_chunk import ChunkEdit
 from ragcorp.application.memory.chat_turns import TurnDefaults
-from ragcorp.application.memory.import_history import ImportReport
 from ragcorp.application.validation.item_changes import KEEP, AttributeChange, ItemChange, Keep
 from ragcorp.application.validation.item_drafts import item_draft
-from ragcorp.domain.collections import TURN, Collection, Item, ItemOutcome, ItemSelection, MemoryKind
-from ragcorp.domain.documents import Chunk, DocumentAttributes
+from ragcorp.application.validation.json_lines import LoadReport
+from ragcorp.domain.collections import TURN, Collection, Item, ItemSelection, MemoryKind
+from ragcorp.domain.documents import Chunk, DocumentAttributes, WriteOutcome
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.chunks import ChunkSelection
 from ragcorp.domain.principal import Principal
@@ -56,7 +56,7 @@ class Items(Facade):
         speaker: str | None = None,
         entities: Sequence[str] = (),
         **attributes: Unpack[ItemAttributes],
-    ) -> ItemOutcome:
+    ) -> WriteOutcome:
         """Create the item or replace the one of that name; without ``external_id`` the content names it."""
         draft = item_draft(
             collection=self._collection,
@@ -82,7 +82,7 @@ class Items(Facade):
         speaker: str | Keep | None = KEEP,
         entities: Sequence[str] | Keep = KEEP,
         **attributes: Unpack[ItemAttributeChanges],
-    ) -> ItemOutcome:
+    ) -> WriteOutcome:
         """Change what is given; ``metadata`` and ``entities`` are replaced as a whole."""
         change = ItemChange(
             text=text, attributes=AttributeChange(**attributes), session=session, speaker=speaker, entities=entities
@@ -129,7 +129,7 @@ class History(Items):
         session: str | None = None,
         attributes: DocumentAttributes | None = None,
         on_progress: Callable[[int], None] | None = None,
-    ) -> ImportReport:
+    ) -> LoadReport:
         """Import a chat export, one JSON object a line: a file by its path, or the lines themselves.
 
         A bad line is reported and stops no other; what was imported before is unchanged.

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from ragcorp.application.documents.edit_chunk import ChunkEdit
 from ragcorp.application.memory.chat_turns import TurnDefaults, TurnReader
 from ragcorp.application.validation.item_drafts import NAME_DIGITS, content_name
-from ragcorp.domain.collections import MAX_ITEM_NAME, Collection, ItemDraft, ItemOutcome, ItemSelection, SaveOutcome
-from ragcorp.domain.documents import DocumentAttributes, IngestStatus
+from ragcorp.domain.collections import MAX_ITEM_NAME, Collection, ItemDraft, ItemSelection
+from ragcorp.domain.documents import DocumentAttributes, IngestStatus, SaveOutcome, WriteOutcome
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.ports.chunks import ChunkSelection
@@ -78,7 +78,7 @@ class ItemHandlers:
     def lines(self, call: Call) -> LineHandler[ItemDraft]:
         async def store(drafts: Sequence[ItemDraft]) -> Sequence[SaveOutcome]:
             outcomes = await self._use_cases(call).save.save_many(drafts, principal=call.principal)
-            written = [outcome for outcome in outcomes if isinstance(outcome, ItemOutcome)]
+            written = [outcome for outcome in outcomes if isinstance(outcome, WriteOutcome)]
             if any(outcome.status is not IngestStatus.UNCHANGED for outcome in written):
                 call.services.wake_embedding()
             return outcomes
@@ -113,7 +113,7 @@ class ItemHandlers:
         draft = body.as_draft(external_id=external_id, default_language=call.use_cases.default_language)
         return self._stored(call, await self._use_cases(call).save.save(draft, principal=call.principal))
 
-    def _stored(self, call: Call, outcome: ItemOutcome) -> Response:
+    def _stored(self, call: Call, outcome: WriteOutcome) -> Response:
         return call.written(
             shapes.item_outcome(self.collection, outcome),
             created=outcome.status is IngestStatus.CREATED,

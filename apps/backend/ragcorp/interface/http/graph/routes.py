@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from ragcorp.application.graph.load import GraphDraft
 from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID
-from ragcorp.domain.documents import IngestStatus
-from ragcorp.domain.graph import EntityDraft, GraphFailure, GraphOutcome, GraphSelection
+from ragcorp.domain.documents import IngestStatus, SaveOutcome
+from ragcorp.domain.graph import EntityDraft, GraphSelection
 from ragcorp.interface.http.call import Call, CurrentCall, json_response, operations
 from ragcorp.interface.http.graph import schema
 from ragcorp.interface.http.protocol.descriptions import problems
@@ -169,7 +169,7 @@ async def _save(call: Call, body: schema.EntityBody | schema.FactBody, external_
 def _lines(call: Call) -> LineHandler[GraphDraft]:
     load = call.use_cases.graph.load
 
-    async def store(drafts: Sequence[GraphDraft]) -> Sequence[GraphOutcome | GraphFailure]:
+    async def store(drafts: Sequence[GraphDraft]) -> Sequence[SaveOutcome]:
         outcomes = await load.store(drafts, principal=call.principal)
         call.services.wake_embedding()
         return outcomes

@@ -12,10 +12,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from ragcorp.domain.collections import ItemFailure, ItemOutcome
+from ragcorp.domain.documents import SaveOutcome, WriteFailure
 from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.domain.graph import GraphFailure, GraphOutcome
-from ragcorp.domain.ingestion import IngestFailure, IngestResult
+from ragcorp.domain.ingestion import IngestFailure, IngestOutcome
 from ragcorp.interface.http.layers.admission import RequestSlot, slot_of
 from ragcorp.interface.http.protocol.bodies import require_media_type, too_large, upload_time
 from ragcorp.interface.http.protocol.descriptions import content, one_of
@@ -51,7 +50,7 @@ OUTCOMES = content(
 
 Entry = TypeVar("Entry")
 
-LineOutcome = IngestResult | IngestFailure | ItemOutcome | ItemFailure | GraphOutcome | GraphFailure
+LineOutcome = IngestOutcome | SaveOutcome
 
 
 def line_body(description: str, *models: type) -> dict[str, Any]:
@@ -244,11 +243,9 @@ class _LineWork(Generic[Entry]):
         ]
 
     def _answer(self, line: int, entry: Entry, outcome: LineOutcome) -> dict[str, Any]:
-        match outcome:
-            case IngestFailure() | ItemFailure():
-                return _failed(line, outcome.external_id, problem_of(outcome.error))
-            case GraphFailure():
-                return _failed(line, self._handler.name_of(entry), problem_of(outcome.error))
+        if isinstance(outcome, IngestFailure | WriteFailure):
+            name = outcome.external_id or self._handler.name_of(entry)
+            return _failed(line, name, problem_of(outcome.error))
         return {"line": line, "external_id": outcome.external_id, "status": outcome.status}
 
 
