@@ -49,8 +49,10 @@ if (folder := memory_folder()) is not None:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
     os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
 
-hypothesis_settings.register_profile("untimed", deadline=None)  # a busy machine is no fault of what is tested
-hypothesis_settings.load_profile("untimed")
+# No deadlines: a busy machine is no fault of what is tested. `make soak` takes the profile `thorough`.
+hypothesis_settings.register_profile("quick", deadline=None, max_examples=25)
+hypothesis_settings.register_profile("thorough", deadline=None, max_examples=400)
+hypothesis_settings.load_profile("quick")
 
 GARBAGE_THRESHOLD = 5000
 """Of objects, in place of 700: an application alone is thousands of them."""
