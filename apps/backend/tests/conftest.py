@@ -148,6 +148,7 @@ def postgres_server() -> Iterator[TestServer]:
     data_dir = folder / "data"
     settings = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
     settings["scram_iterations"] = "1"  # a third of what a connection costs
+    settings["authentication_timeout"] = "10s"  # a drop of a database waits for connections that stopped half-way
     try:
         with EmbeddedPostgres(data_dir=data_dir, settings=settings) as server:
             yield TestServer(

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from ragcorp.application.answering.cited_pages import CitedPages
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
-from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemOutcome
-from ragcorp.domain.documents import Chunk, IngestStatus, VisibilityScope
+from ragcorp.domain.collections import Collection, Item, ItemDraft
+from ragcorp.domain.documents import Chunk, IngestStatus, VisibilityScope, WriteOutcome
 from ragcorp.domain.ports.chunks import PagedText, PageSpan
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import SourceReport
@@ -114,11 +114,11 @@ class InMemoryHistory:
     def said(self, session: str) -> list[tuple[str | None, str]]:
         return [(item.speaker, item.text) for item in self.of(session)]
 
-    async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[ItemOutcome]:
+    async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[WriteOutcome]:
         await self._fail(self.write_error)
         return [self._save(draft, principal.workspace) for draft in drafts]
 
-    def _save(self, draft: ItemDraft, workspace: str) -> ItemOutcome:
+    def _save(self, draft: ItemDraft, workspace: str) -> WriteOutcome:
         name = draft.external_id or hashlib.sha256(str(draft.named_after).encode()).hexdigest()[:32]
         before = self.stored.get((workspace, name))
         now = Item(
@@ -136,7 +136,7 @@ class InMemoryHistory:
         )
         self.stored[workspace, name] = now
         same = IngestStatus.UNCHANGED if before == now else IngestStatus.UPDATED
-        return ItemOutcome(external_id=name, status=IngestStatus.CREATED if before is None else same)
+        return WriteOutcome(external_id=name, status=IngestStatus.CREATED if before is None else same)
 
     async def latest_of_conversation(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
         await self._fail(self.read_error)
