@@ -8,8 +8,9 @@ from uuid import UUID
 
 import anyio.to_thread
 
-from ragcorp.application.structure.extraction import extracted
+from ragcorp.application.resilience.source_reports import reason_of
 from ragcorp.application.upkeep.task_progress import Report
+from ragcorp.domain.documents import ParsedText
 from ragcorp.domain.exceptions import ConflictError, RagcorpError
 from ragcorp.domain.ports.structure import StructureBacklog, StructureExtractor, UnstructuredDocument
 from ragcorp.domain.structure.entities import DocumentStructure
@@ -32,18 +33,13 @@ class RefreshedStructure:
     waiting: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshStructure:
-    """Processes the documents of all workspaces in batches, and resumes where it stopped.
+    """Processes all workspaces in batches, in a worker thread without a connection; resumes where it stopped."""
 
-    Extraction runs in a worker thread without holding a connection.
-    """
-
-    def __init__(
-        self, *, backlog: StructureBacklog, extractor: StructureExtractor, is_plain: Callable[[str], bool]
-    ) -> None:
-        self._backlog = backlog
-        self._extractor = extractor
-        self._is_plain = is_plain
+    backlog: StructureBacklog
+    extractor: StructureExtractor
+    is_plain: Callable[[str], bool]
 
     async def refresh(self, *, on_progress: Report = lambda done, total: None) -> RefreshedStructure:  # noqa: ARG005
         """Process each outdated document once, by id. Raises StorageUnavailableError."""
@@ -53,11 +49,11 @@ class RefreshStructure:
         if not total:
             return RefreshedStructure(documents=0, entities=0, waiting=0)
         after: UUID | None = None
-        while batch := await self._backlog.outdated(self._extractor.fingerprint, after=after, limit=BATCH):
+        while batch := await self.backlog.outdated(self.extractor.fingerprint, after=after, limit=BATCH):
             after = batch[-1].document_id
             structures = await anyio.to_thread.run_sync(self._extracted, batch)
             try:
-                saved = await self._backlog.save(structures)
+                saved = await self.backlog.save(structures)
             except ConflictError:  # a deadlock: these wait, the rest does not
                 continue
             documents += len(saved)
@@ -67,16 +63,16 @@ class RefreshStructure:
 
     async def count(self) -> int:
         """Return the number of outdated documents."""
-        return await self._backlog.count(self._extractor.fingerprint)
+        return await self.backlog.count(self.extractor.fingerprint)
 
     def _extracted(self, batch: Sequence[UnstructuredDocument]) -> dict[UUID, tuple[bytes, DocumentStructure]]:
         return {
             document.document_id: (
                 document.content_hash,
                 extracted(
-                    self._extractor,
+                    self.extractor,
                     # a text that was stored no longer says of itself that it is plain
-                    replace(document.parsed, plain=self._is_plain(document.filename)),
+                    replace(document.parsed, plain=self.is_plain(document.filename)),
                     path=document.path,
                     title=document.title,
                 ),
@@ -85,29 +81,33 @@ class RefreshStructure:
         }
 
 
+def extracted(extractor: StructureExtractor, parsed: ParsedText, *, path: str, title: str) -> DocumentStructure:
+    """Return the structure; if the extractor fails, log it and return one without entities."""
+    try:
+        return extractor.extract(parsed, path=path, title=title)
+    except Exception:  # a parser's bug: the text is stored and searchable all the same
+        logger.exception("the entities of a document could not be extracted")
+        return DocumentStructure(fingerprint=extractor.fingerprint, path=path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StructureWorker:
-    """Refreshes at the start and every ``look_seconds``: other services may run other versions or extras.
+    """Refreshes every ``look_seconds``, as other services may run other versions; after failures sooner."""
 
-    Documents that failed or changed while they were read are retried after ``retry_seconds``.
-    """
-
-    def __init__(
-        self, *, refresh: RefreshStructure, retry_seconds: float = RETRY_SECONDS, look_seconds: float = LOOK_SECONDS
-    ) -> None:
-        self._refresh = refresh
-        self._retry_seconds = retry_seconds
-        self._look_seconds = look_seconds
+    refresh: RefreshStructure
+    retry_seconds: float = RETRY_SECONDS
+    look_seconds: float = LOOK_SECONDS
 
     async def run(self) -> None:
         """Run until cancelled; database outages and conflicting writes are retried."""
         while True:
             is_done = False
             try:
-                done = await self._refresh.refresh()
+                done = await self.refresh.refresh()
             except RagcorpError as error:
-                logger.warning("the entities wait: %s", getattr(error, "reason", error.code))
+                logger.warning("the entities wait: %s", reason_of(error))
             else:
                 is_done = not done.waiting
                 if done.documents:
                     logger.info("extracted %d entities of %d documents", done.entities, done.documents)
-            await asyncio.sleep(self._look_seconds if is_done else self._retry_seconds)
+            await asyncio.sleep(self.look_seconds if is_done else self.retry_seconds)

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ragcorp.domain.citations.checks import SENTENCE_END
 from ragcorp.domain.collections import GRAPH, QUESTION, Collection
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.text.folding import folded_in_place
-from ragcorp.domain.text.sentences import SENTENCE_END
 
 MAX_STATEMENT = 420
 MAX_STATEMENTS_READ = 500

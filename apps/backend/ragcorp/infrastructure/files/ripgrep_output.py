@@ -247,7 +247,7 @@ class RipgrepOutput:
             text = content.decode(encoding, "replace")
         if self.query.terms is not None:
             text = without_line_end(text)
-            if marked.closed and not self.query.terms.stand_in(text, marked.open):
+            if marked.closed and not self.query.terms.substitute(text, marked.open):
                 marked.cut = True
                 return []
             return self.query.terms.marks(text, line.number)

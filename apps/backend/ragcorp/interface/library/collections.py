@@ -8,11 +8,12 @@ from ragcorp.application.documents.edit_chunk import ChunkEdit, EditChunk
 from ragcorp.application.documents.list_chunks import ListChunks
 from ragcorp.application.documents.revise import ReviseDocument
 from ragcorp.application.memory.chat_turns import TurnDefaults
-from ragcorp.application.memory.import_history import ImportHistory, ImportReport
+from ragcorp.application.memory.import_history import ImportHistory
 from ragcorp.application.validation.item_changes import KEEP, AttributeChange, ItemChange, Keep
 from ragcorp.application.validation.item_drafts import item_draft
-from ragcorp.domain.collections import TURN, Collection, Item, ItemOutcome, ItemSelection, MemoryKind
-from ragcorp.domain.documents import Chunk, DocumentAttributes
+from ragcorp.application.validation.json_lines import LoadReport
+from ragcorp.domain.collections import TURN, Collection, Item, ItemSelection, MemoryKind
+from ragcorp.domain.documents import Chunk, DocumentAttributes, WriteOutcome
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.chunks import ChunkSelection
 from ragcorp.domain.principal import Principal
@@ -57,7 +58,7 @@ class Items(Facade):
         speaker: str | None = None,
         entities: Sequence[str] = (),
         **attributes: Unpack[ItemAttributes],
-    ) -> ItemOutcome:
+    ) -> WriteOutcome:
         """Create the item or replace the one of that name; without ``external_id`` the content names it."""
         draft = item_draft(
             collection=self._collection,
@@ -83,7 +84,7 @@ class Items(Facade):
         speaker: str | Keep | None = KEEP,
         entities: Sequence[str] | Keep = KEEP,
         **attributes: Unpack[ItemAttributeChanges],
-    ) -> ItemOutcome:
+    ) -> WriteOutcome:
         """Change what is given; ``metadata`` and ``entities`` are replaced as a whole."""
         change = ItemChange(
             text=text, attributes=AttributeChange(**attributes), session=session, speaker=speaker, entities=entities
@@ -139,7 +140,7 @@ class History(Items):
         session: str | None = None,
         attributes: DocumentAttributes | None = None,
         on_progress: Callable[[int], None] | None = None,
-    ) -> ImportReport:
+    ) -> LoadReport:
         """Import a chat export, one JSON object a line: a file by its path, or the lines themselves.
 
         A bad line is reported and stops no other; what was imported before is unchanged.

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from ragcorp.application.graph.load import GraphLoad
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
+from ragcorp.application.validation.json_lines import LoadReport
+from ragcorp.domain.documents import WriteOutcome
 from ragcorp.domain.extraction import ExtractionReport
-from ragcorp.domain.graph import ENTITY, FACT, Entity, EntityReference, Fact, GraphOutcome, GraphSelection
+from ragcorp.domain.graph import ENTITY, FACT, Entity, EntityReference, Fact, GraphSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.library.attributes import FactDetails, GraphAttributes, attributes_of
 from ragcorp.interface.library.collections import Facade
@@ -37,7 +38,7 @@ class Graph(Facade):
         description: str = "",
         external_id: str | None = None,
         **attributes: Unpack[GraphAttributes],
-    ) -> GraphOutcome:
+    ) -> WriteOutcome:
         """Create the entity or replace the one of that name; without ``external_id`` kind, name and readers name it."""
         draft = entity_draft(
             name=name,
@@ -57,7 +58,7 @@ class Graph(Facade):
         external_id: str | None = None,
         kind: str = FACT,
         **details: Unpack[FactDetails],
-    ) -> GraphOutcome:
+    ) -> WriteOutcome:
         """Create the fact or replace the one of that name.
 
         A subject or object that is text is a name; an unknown entity is created. ``kind`` is the fact's type: the decay
@@ -119,7 +120,7 @@ class Graph(Facade):
 
     async def load(
         self, lines: Iterable[bytes] | str | Path, *, on_progress: Callable[[int], None] | None = None
-    ) -> GraphLoad:
+    ) -> LoadReport:
         """Load entities and facts, one JSON object a line: a file by its path, or the lines themselves.
 
         A bad line is reported and stops no other; what was loaded before is unchanged.

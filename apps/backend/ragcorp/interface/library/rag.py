@@ -6,15 +6,17 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from ragcorp.application.folders.ingest import FolderReport, ProgressCallback
+from ragcorp.application.folders.ingest import FolderReport
 from ragcorp.application.memory.load_context import DEFAULT_QUERY
 from ragcorp.domain.answers import Answer, AskEvent, final_answer
 from ragcorp.domain.collections import Collection, Facets
 from ragcorp.domain.documents import Document, DocumentAttributes, SourceFile
+from ragcorp.domain.embeddings import BacklogCounts
 from ragcorp.domain.files.values import DEFAULT_PASSAGES, FileText, GrepResult
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.memory import MemoryContext
-from ragcorp.domain.ports.storage import BacklogCounts, DocumentSelection
+from ragcorp.domain.ports.folders import OnProgress
+from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import AskOptions, SearchOptions, SearchResponse
 from ragcorp.domain.structure.hydration import RecordedTurn
@@ -227,7 +229,7 @@ class Rag:
         )
 
     async def ingest_folder(
-        self, path: str | Path, *, prefix: str = "", on_progress: ProgressCallback | None = None
+        self, path: str | Path, *, prefix: str = "", on_progress: OnProgress | None = None
     ) -> FolderReport:
         """Store every document below ``path`` (or the one file), passing over what is stored already."""
         return await self._use_cases.ingest_folder.ingest(

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from ragcorp.domain.documents import VisibilityScope
+from ragcorp.domain.documents import VisibilityScope, WriteOutcome
 from ragcorp.domain.extraction import ExtractionReport
-from ragcorp.domain.graph import Entity, Fact, GraphOutcome
+from ragcorp.domain.graph import Entity, Fact
 from ragcorp.interface.shapes.values import SensitivityLabel, Shape, StatusName, filled
 
 
@@ -125,7 +125,7 @@ def fact_list(facts: Sequence[Fact], next_cursor: str | None) -> FactList:
     return {"facts": [stored_fact(fact) for fact in facts], "next_cursor": next_cursor}
 
 
-def graph_outcome(outcome: GraphOutcome) -> GraphStored:
+def graph_outcome(outcome: WriteOutcome) -> GraphStored:
     return filled(GraphStored, outcome)
 
 

@@ -5,7 +5,7 @@ from ragcorp.application.graph.extract_facts import ExtractFacts
 from ragcorp.application.graph.load import LoadGraph
 from ragcorp.application.graph.read import ReadGraph
 from ragcorp.application.graph.save import SaveDrafts
-from ragcorp.application.limits.token_budget import ExtractsWithinBudget, TokenBudget
+from ragcorp.application.limits.token_budget import TokenBudget
 from ragcorp.application.retrieval.sources.graph import GraphSource
 from ragcorp.domain.graph import EntityDraft, FactDraft
 from ragcorp.domain.ports.graph import FactExtractor
@@ -30,7 +30,7 @@ def make_graph(base: Base, budget: TokenBudget) -> GraphUseCases:
     settings, database = base.settings, base.database
     extractor = make_extractor(settings, tokens=base.token_observers)
     if extractor is not None:
-        extractor = ExtractsWithinBudget(extractor=base.closing(extractor), budget=budget)
+        base.closing(extractor)
     repository = PostgresGraphRepository(database=database)
     save_entities = SaveDrafts[EntityDraft](
         save=repository.save_entities, max_metadata_bytes=settings.max_metadata_bytes
@@ -42,7 +42,9 @@ def make_graph(base: Base, budget: TokenBudget) -> GraphUseCases:
         read=ReadGraph(repository=repository),
         delete=DeleteFromGraph(repository=repository),
         load=LoadGraph(entities=save_entities, facts=save_facts, default_language=settings.default_language),
-        extract=ExtractFacts(extractor=extractor, store=PostgresExtractionStore(database=database)),
+        extract=ExtractFacts(
+            extractor=extractor, store=PostgresExtractionStore(database=database), require_budget=budget.require
+        ),
     )
 
 

@@ -12,9 +12,9 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
+from ragcorp.domain.documents import DocumentAttributes, VisibilityScope, WriteOutcome
 from ragcorp.domain.exceptions import NotFoundError
-from ragcorp.domain.graph import EntityDraft, EntityReference, FactDraft, GraphOutcome, GraphSelection, Provenance
+from ragcorp.domain.graph import EntityDraft, EntityReference, FactDraft, GraphSelection, Provenance
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
@@ -112,7 +112,7 @@ async def made(
         get: Any = graph.get_fact if isinstance(draft, FactDraft) else graph.get_entity
         (outcome,) = await save([draft], principal=replace(write.writer, workspace=workspace))
         if write.writer.subject == reader.subject:
-            told.append(outcome if isinstance(outcome, GraphOutcome) else str(outcome.error))
+            told.append(outcome if isinstance(outcome, WriteOutcome) else str(outcome.error))
             shown.append(True)
             continue
         try:
@@ -126,8 +126,8 @@ async def made(
 async def seen(database: Database, reader: Principal) -> object:
     """Return all that the reader sees, with the order of all times."""
     graph = PostgresGraphRepository(database=database)
-    entities = (await graph.list_entities(GraphSelection(), principal=reader, limit=200)).entities
-    facts = (await graph.list_facts(GraphSelection(), principal=reader, limit=200)).facts
+    entities = (await graph.list_entities(GraphSelection(), principal=reader, limit=200)).items
+    facts = (await graph.list_facts(GraphSelection(), principal=reader, limit=200)).items
     every: list[Any] = [*entities, *facts]
     moments = sorted({moment for one in every for moment in (one.created_at, one.updated_at)})
     order = {moment: place for place, moment in enumerate(moments)}

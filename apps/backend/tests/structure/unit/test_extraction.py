@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from ragcorp.application.structure.extraction import extracted
+from ragcorp.application.structure.refresh import extracted
 from ragcorp.domain.documents import ParsedText
 from ragcorp.domain.structure.entities import DocumentStructure
 

@@ -17,7 +17,6 @@ from ragcorp.application.documents.list_chunks import ListChunks
 from ragcorp.application.documents.preparation import DocumentLimits, DocumentPreparation
 from ragcorp.application.documents.restore import RestoreDocument
 from ragcorp.application.documents.revise import ReviseDocument
-from ragcorp.application.documents.revision import DocumentRevision
 from ragcorp.application.embedding.embed_pending import EmbedPending
 from ragcorp.application.files.grep import GrepFiles
 from ragcorp.application.files.read import ReadFile
@@ -37,13 +36,13 @@ from ragcorp.application.retrieval.sources.chunks import DenseChunkSource, FullT
 from ragcorp.application.status.report import ReportStatus, ServiceFacts
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
 from ragcorp.domain.collections import Collection, Item, ItemSelection
-from ragcorp.domain.embeddings import EmbeddingModel, Vector
+from ragcorp.domain.embeddings import BacklogCounts, EmbeddingModel, Vector
 from ragcorp.domain.files.values import FileAccess
 from ragcorp.domain.graph import EntityDraft, FactDraft
-from ragcorp.domain.ports.storage import BacklogCounts, DocumentSelection, PendingChunk
+from ragcorp.domain.ports.storage import DocumentSelection, PendingChunk
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchMode, SearchRequest, SearchResponse
-from ragcorp.domain.status import ContentCounts, Flag, PartStatus, Waiting
+from ragcorp.domain.status import ContentCounts, Flag, PartStatus
 from ragcorp.infrastructure.files.repository import NoFileDocuments
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
@@ -133,7 +132,7 @@ class CountedContents:
 
     def __init__(self) -> None:
         self.fault = Fault()
-        self.waiting = Waiting(pending=0, failed=0)
+        self.waiting = BacklogCounts(pending=0, failed=0)
 
     async def count(self, *, principal: Principal) -> ContentCounts:
         await self.fault.strike()
@@ -178,7 +177,7 @@ class World:
     async def document_names(self) -> list[str]:
         documents = (await self.storage.ports()).documents
         page = await documents.list_page(DocumentSelection(), principal=Principal(), limit=500)
-        return [document.external_id for document in page.documents]
+        return [document.external_id for document in page.items]
 
     async def turns(self) -> list[Item]:
         page = await (await self.storage.ports()).history.list_page(ItemSelection(), principal=Principal(), limit=500)
@@ -239,15 +238,15 @@ class World:
         repository: Any = self.repository
         catalogue: Any = Faulty(self.storage, "catalogue", fault=self.repository.fault)
         facets: Any = Faulty(self.storage, "facets", fault=self.memory.fault)
-        revision = DocumentRevision(store=repository, preparation=preparation, ingest=ingest)
+        revise = ReviseDocument(store=repository, preparation=preparation, ingest=ingest)
         history = _items(Collection.HISTORY, self.history)
         return CollectionUseCases(
             memory=_items(Collection.MEMORY, self.memory),
             history=history,
             import_history=ImportHistory(save=history.save),
             chunks=ListChunks(repository=repository, catalogue=catalogue),
-            edit_chunk=EditChunk(repository=repository, store=repository, catalogue=catalogue, revision=revision),
-            revise_document=ReviseDocument(revision=revision),
+            edit_chunk=EditChunk(repository=repository, store=repository, catalogue=catalogue, revision=revise),
+            revise_document=revise,
             facets=facets,
         )
 

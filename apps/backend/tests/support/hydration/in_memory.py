@@ -24,6 +24,7 @@ from ragcorp.domain.structure.entities import EntityIdentity, EntityKind, Entity
 from ragcorp.domain.structure.hydration import (
     DroppedEntity,
     HydratedEntity,
+    Hydration,
     HydrationUse,
     HydrationWarning,
     RecordedTurn,
@@ -182,7 +183,7 @@ class MemoryIndex:
         }
         return {id_: found for id_, found in inside.items() if found}
 
-    async def known(
+    async def existing(
         self, identities: Sequence[EntityIdentity], *, principal: Principal, filters: Filters = ()
     ) -> Mapping[EntityIdentity, EntityRef]:
         await self.faults.strike("known")
@@ -242,7 +243,7 @@ def nearest(matching: Sequence[Placed], near: Sequence[str], shown: Sequence[str
 
     first = sorted(range(len(words)), key=lambda number: (-weight(number, near), -weight(number, shown)))[:limit]
     return Named(
-        found=tuple(matching[number] for number in first),
+        items=tuple(matching[number] for number in first),
         matches=len(matching),
         nearness=tuple(weight(number, near) for number in first) if near else (),
     )
@@ -285,28 +286,17 @@ class MemoryEpisodes:
         shown = (each.planned.entity.identity for turn in reversed(turns) for each in turn.entities)
         return tuple(dict.fromkeys(shown))[:limit]
 
-    async def record(
-        self,
-        episode_id: str,
-        *,
-        query: str,
-        model: str | None,
-        entities: Sequence[HydratedEntity],
-        dropped: Sequence[DroppedEntity],
-        warnings: Sequence[HydrationWarning],
-        use: HydrationUse,
-        principal: Principal,
-    ) -> int:
+    async def record(self, hydration: Hydration, *, query: str, principal: Principal) -> int:
         await self.faults.strike("record")
-        turns = self.turns.setdefault((principal.workspace, principal.subject, episode_id), [])
+        turns = self.turns.setdefault((principal.workspace, principal.subject, hydration.episode_id), [])
         turns.append(
             Turn(
                 query=query,
-                model=model,
-                entities=tuple(entities),
-                dropped=tuple(dropped),
-                warnings=tuple(warnings),
-                use=use,
+                model=hydration.model,
+                entities=hydration.entities,
+                dropped=hydration.dropped,
+                warnings=hydration.warnings,
+                use=hydration.use,
             )
         )
         return len(turns)

@@ -10,8 +10,8 @@ from uuid import UUID
 
 from ragcorp.application.answering.cited_pages import CitedPages
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
-from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemOutcome, ItemPage, ItemSelection
-from ragcorp.domain.documents import Chunk, IngestStatus, VisibilityScope
+from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemSelection
+from ragcorp.domain.documents import Chunk, IngestStatus, Page, VisibilityScope, WriteOutcome
 from ragcorp.domain.ports.chunks import PagedText, PageSpan
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import SourceReport
@@ -107,7 +107,7 @@ class InMemoryHistory:
         found = [item for item in self.items if item.session == session]
         return sorted(found, key=lambda item: (item.attributes.occurred_at or MOMENT, int(item.id)))
 
-    async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[ItemOutcome]:
+    async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[WriteOutcome]:
         del principal
         await self._fail(self.write_error)
         for draft in drafts:
@@ -128,7 +128,7 @@ class InMemoryHistory:
                     updated_at=MOMENT,
                 )
             )
-        return [ItemOutcome(external_id=draft.external_id or "", status=IngestStatus.CREATED) for draft in drafts]
+        return [WriteOutcome(external_id=draft.external_id or "", status=IngestStatus.CREATED) for draft in drafts]
 
     async def latest_of_conversation(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
         await self._fail(self.read_error)
@@ -142,7 +142,7 @@ class InMemoryHistory:
 
     async def change(
         self, external_id: str, change: Callable[[Item], ItemDraft], *, principal: Principal
-    ) -> ItemOutcome:
+    ) -> WriteOutcome:
         raise NotImplementedError
 
     async def get(self, external_id: str, *, principal: Principal) -> Item:
@@ -150,7 +150,7 @@ class InMemoryHistory:
 
     async def list_page(
         self, selection: ItemSelection, *, principal: Principal, limit: int, after: str | None = None
-    ) -> ItemPage:
+    ) -> Page[Item, str]:
         raise NotImplementedError
 
     async def delete_one(self, external_id: str, *, principal: Principal) -> None:

@@ -1,6 +1,7 @@
 """The port ChunkCatalogue over PostgreSQL."""
 
-from ragcorp.domain.ports.chunks import ChunkPage, ChunkPosition, ChunkSelection
+from ragcorp.domain.documents import Chunk, Page
+from ragcorp.domain.ports.chunks import ChunkPosition, ChunkSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.chunks import rows as chunk_rows
 from ragcorp.infrastructure.postgres.connections.database import Database
@@ -29,7 +30,7 @@ class PostgresChunkCatalogue:
 
     async def list_page(
         self, selection: ChunkSelection, *, principal: Principal, limit: int, after: ChunkPosition | None = None
-    ) -> ChunkPage:
+    ) -> Page[Chunk, ChunkPosition]:
         # also on documents: the planner then reads them first, in order
         visible, of_documents = visibility(principal), visibility(principal, alias="d")
         narrowed = filtered(selection.filters, alias="c", documents_alias="d")
@@ -51,4 +52,4 @@ class PostgresChunkCatalogue:
         rows = await self._database.fetch(statement, values, workspace=principal.workspace)
         chunks = tuple(chunk_rows.chunk(row) for row in rows[:limit])
         last = chunks[-1] if len(rows) > limit else None
-        return ChunkPage(chunks=chunks, next_after=(last.external_id, last.chunk_index) if last else None)
+        return Page(items=chunks, next_after=(last.external_id, last.chunk_index) if last else None)

@@ -1,9 +1,10 @@
 """The port ContentCounter over PostgreSQL: one statement in one round trip."""
 
 from ragcorp.domain.collections import GRAPH, Collection
+from ragcorp.domain.embeddings import BacklogCounts
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION
-from ragcorp.domain.status import ContentCounts, Waiting
+from ragcorp.domain.status import ContentCounts
 from ragcorp.infrastructure.postgres.collections.facet_counts import TIMEOUT
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.visibility.graph import readable_entities, readable_facts
@@ -67,7 +68,7 @@ class PostgresContentCounts:
             entities=entities,
             facts=facts,
             waiting={
-                name: Waiting(pending=pending, failed=failed)
+                name: BacklogCounts(pending=pending, failed=failed)
                 for name, pending, failed in zip(WAITING, waiting[::2], waiting[1::2], strict=True)
             },
         )

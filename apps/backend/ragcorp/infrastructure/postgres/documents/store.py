@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from psycopg.rows import TupleRow
 
-from ragcorp.domain.documents import Document, IngestStatus, ParsedText, SourceFile
+from ragcorp.domain.documents import Document, IngestStatus, Page, ParsedText, SourceFile
 from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.filters import Condition
 from ragcorp.domain.ingestion import IngestResult
-from ragcorp.domain.ports.storage import DocumentPage, DocumentSelection, DocumentWrite
+from ragcorp.domain.ports.storage import DocumentSelection, DocumentWrite
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.documents import reads
@@ -92,7 +92,7 @@ class PostgresDocumentStore:
 
     async def list_page(
         self, selection: DocumentSelection, *, principal: Principal, limit: int, after: str | None = None
-    ) -> DocumentPage:
+    ) -> Page[Document, str]:
         selected = reads.several(selection, principal=principal, after=after)
         rows = await self._database.fetch(
             reads.LIST.format(selected=selected.sql),
@@ -100,7 +100,7 @@ class PostgresDocumentStore:
             workspace=principal.workspace,
         )
         page = tuple(reads.document(row) for row in rows[:limit])
-        return DocumentPage(documents=page, next_after=page[-1].external_id if len(rows) > limit else None)
+        return Page(items=page, next_after=page[-1].external_id if len(rows) > limit else None)
 
     async def soft_delete(self, selection: DocumentSelection, *, principal: Principal) -> int:
         async with self._database.transaction(principal.workspace) as connection:

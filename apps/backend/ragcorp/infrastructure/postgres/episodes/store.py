@@ -16,6 +16,7 @@ from ragcorp.domain.structure.hydration import (
     DroppedEntity,
     DropReason,
     HydratedEntity,
+    Hydration,
     HydrationLimits,
     HydrationUse,
     HydrationWarning,
@@ -119,30 +120,20 @@ class PostgresEpisodeStore:
         rows = await self._database.fetch(HYDRATED, values, workspace=principal.workspace)
         return tuple(EntityIdentity(document_id=row[0], key=row[1]) for row in rows)
 
-    async def record(
-        self,
-        episode_id: str,
-        *,
-        query: str,
-        model: str | None,
-        entities: Sequence[HydratedEntity],
-        dropped: Sequence[DroppedEntity],
-        warnings: Sequence[HydrationWarning],
-        use: HydrationUse,
-        principal: Principal,
-    ) -> int:
-        rows = [*map(_shown_row, entities), *map(_dropped_row, dropped)]
+    async def record(self, hydration: Hydration, *, query: str, principal: Principal) -> int:
+        rows = [*map(_shown_row, hydration.entities), *map(_dropped_row, hydration.dropped)]
+        owner = _whose(hydration.episode_id, principal)
         async with self._database.transaction(principal.workspace) as connection:
-            episode = await (await connection.execute(NEXT_TURN, _whose(episode_id, principal))).fetchone()
+            episode = await (await connection.execute(NEXT_TURN, owner)).fetchone()
             if episode is None:
                 raise StorageUnavailableError("The episode could not be stored.", reason="error")
             turn = {
                 "episode": episode[0],
                 "turn": episode[1],
                 "query": query,
-                "model": model,
-                "budget": Jsonb(asdict(use)),
-                "warnings": Jsonb([_warning_row(warning) for warning in warnings]),
+                "model": hydration.model,
+                "budget": Jsonb(asdict(hydration.use)),
+                "warnings": Jsonb([_warning_row(warning) for warning in hydration.warnings]),
             }
             stored = await (await connection.execute(INSERT_TURN, turn)).fetchone()
             common = {"turn_id": stored[0] if stored else None, "workspace": principal.workspace}

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from psycopg.types.json import Jsonb
 
+from ragcorp.domain.documents import WriteFailure
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
-from ragcorp.domain.graph import EntityReference, FactDraft, GraphFailure, Readers
+from ragcorp.domain.graph import EntityReference, FactDraft, Readers
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
 from ragcorp.infrastructure.postgres.graph.entities import insert_undeclared
@@ -61,7 +62,7 @@ async def resolved(
     documents: Sequence[Readers | None],
     *,
     principal: Principal,
-) -> list[tuple[End, End] | GraphFailure]:
+) -> list[tuple[End, End] | WriteFailure]:
     """Return subject and object of each draft; named entities that do not exist are created.
 
     A created entity gets the readers of the fact: those of its own columns, its document and the other entity. So an
@@ -95,13 +96,13 @@ async def resolved(
         for place in places:
             if place not in by_place and references[place].name is not None and usual[place] in ids:
                 by_place[place] = End(ids[usual[place]], usual[place], False, readers[place])
-    pairs: list[tuple[End, End] | GraphFailure] = []
+    pairs: list[tuple[End, End] | WriteFailure] = []
     for place in range(0, len(references), 2):
         ends = by_place.get(place), by_place.get(place + 1)
         if ends[0] is not None and ends[1] is not None:
             pairs.append((ends[0], ends[1]))
         else:
-            pairs.append(GraphFailure(error=_unknown(references[place if ends[0] is None else place + 1])))
+            pairs.append(WriteFailure(error=_unknown(references[place if ends[0] is None else place + 1])))
     return pairs
 
 

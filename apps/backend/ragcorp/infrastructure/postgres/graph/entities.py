@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from psycopg.types.json import Jsonb
 
-from ragcorp.domain.documents import DocumentAttributes, IngestStatus
+from ragcorp.domain.documents import DocumentAttributes, IngestStatus, SaveOutcome, WriteFailure, WriteOutcome
 from ragcorp.domain.exceptions import ConflictError, InvalidInputError, NotFoundError, RagcorpError
-from ragcorp.domain.graph import ENTITY, MADE_ENTITY_NAME, EntityDraft, GraphFailure, GraphOutcome, Readers, entity_text
+from ragcorp.domain.graph import ENTITY, MADE_ENTITY_NAME, EntityDraft, Readers, entity_text
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
 from ragcorp.infrastructure.postgres.embeddings.new_texts import enqueue_items
@@ -142,7 +142,7 @@ class _Existing:
 
 async def save_entities(
     connection: DriverConnection, drafts: Mapping[str, EntityDraft], *, made: Collection[str], principal: Principal
-) -> dict[str, GraphOutcome | GraphFailure]:
+) -> dict[str, SaveOutcome]:
     """Create or replace the entities, by external_id; ``made`` are the derived external_ids.
 
     A draft for a hidden entity is refused; but an undeclared entity is renamed, with the facts that the principal may
@@ -181,15 +181,15 @@ async def save_entities(
             if is_new or name not in existing or existing[name].content_hash != hashes[name]
         ],
     )
-    outcomes: dict[str, GraphOutcome | GraphFailure] = {}
+    outcomes: dict[str, SaveOutcome] = {}
     for name in drafts:
         if name in refused:
-            outcomes[name] = GraphFailure(error=refused[name])
+            outcomes[name] = WriteFailure(error=refused[name])
             continue
         status = IngestStatus.UNCHANGED
         if name in written:
             status = IngestStatus.UPDATED if name in existing else IngestStatus.CREATED
-        outcomes[name] = GraphOutcome(external_id=name, status=status)
+        outcomes[name] = WriteOutcome(external_id=name, status=status)
     return outcomes
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from psycopg.rows import TupleRow
 from psycopg.types.json import Jsonb
 
-from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
+from ragcorp.domain.documents import DocumentAttributes, VisibilityScope, WriteFailure
 from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.extraction import ExtractedFact, Extraction, ExtractionTask, ExtractorVersion
-from ragcorp.domain.graph import FACT, EntityReference, FactDraft, GraphFailure
+from ragcorp.domain.graph import FACT, EntityReference, FactDraft
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres.connections.database import Database, DriverConnection
 from ragcorp.infrastructure.postgres.graph import facts as graph_facts
@@ -117,7 +117,7 @@ class PostgresExtractionStore:
                 content_hash=bytes(row[2]),
                 title=row[3],
                 content=row[4],
-                known=None if row[5] is None else Extraction(facts=_read(row[5]), dropped=row[6]),
+                cached=None if row[5] is None else Extraction(facts=_read(row[5]), dropped=row[6]),
             )
             for row in rows
         ]
@@ -201,7 +201,7 @@ async def _replace(
     rows = [
         graph_facts.fact_row(draft, *pair, place, extracted=True)
         for draft, pair in zip(drafts, ends, strict=True)
-        if not isinstance(pair, GraphFailure)
+        if not isinstance(pair, WriteFailure)
     ]
     by_name = {str(row["external_id"]): row for row in rows}
     await graph_facts.upsert(

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from ragcorp.domain.documents import IngestStatus
+from ragcorp.domain.documents import IngestStatus, SaveOutcome, WriteFailure, WriteOutcome
 from ragcorp.domain.exceptions import InvalidInputError, NotFoundError, RagcorpError
-from ragcorp.domain.graph import MADE_FACT_NAME, FactDraft, GraphFailure, GraphOutcome, Provenance, Readers, fact_name
+from ragcorp.domain.graph import MADE_FACT_NAME, FactDraft, Provenance, Readers, fact_name
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
 from ragcorp.infrastructure.postgres.graph.ends import SETTINGS, End, resolved
@@ -89,7 +89,7 @@ class Place:
 
 async def save_facts(
     connection: DriverConnection, drafts: Sequence[FactDraft], *, principal: Principal
-) -> list[GraphOutcome | GraphFailure]:
+) -> list[SaveOutcome]:
     """Create or replace the facts, in the order of ``drafts``; the last draft of an external_id wins.
 
     One whose entity or provenance does not exist, or whose external_id, of the caller's own, is taken by a fact that
@@ -97,21 +97,21 @@ async def save_facts(
     """
     await connection.execute(SETTINGS)
     places = await _located(connection, drafts, principal=principal)
-    usable = [number for number in range(len(drafts)) if not isinstance(places[number], GraphFailure)]
+    usable = [number for number in range(len(drafts)) if not isinstance(places[number], WriteFailure)]
     ends = await resolved(
         connection,
         [drafts[number] for number in usable],
         [place.readers for place in places if isinstance(place, Place)],
         principal=principal,
     )
-    outcomes: dict[int, GraphOutcome | GraphFailure] = {
-        number: place for number, place in enumerate(places) if isinstance(place, GraphFailure)
+    outcomes: dict[int, SaveOutcome] = {
+        number: place for number, place in enumerate(places) if isinstance(place, WriteFailure)
     }
     rows: dict[int, dict[str, object]] = {}
     made: dict[int, str] = {}
     for number, pair in zip(usable, ends, strict=True):
         place = places[number]
-        if isinstance(pair, GraphFailure):
+        if isinstance(pair, WriteFailure):
             outcomes[number] = pair
         elif isinstance(place, Place):
             rows[number] = fact_row(drafts[number], *pair, place)
@@ -202,7 +202,7 @@ async def _store(
     made: Mapping[int, str],
     *,
     principal: Principal,
-) -> dict[int, GraphOutcome | GraphFailure]:
+) -> dict[int, SaveOutcome]:
     readable = readable_facts(principal)
     cursor = await connection.execute(
         LOCK.format(readable=readable.sql),
@@ -210,7 +210,7 @@ async def _store(
     )
     stored = {row[0]: _Existing(row[1], row[2], row[3], Readers.named(*row[4:])) for row in await cursor.fetchall()}
     existing = {name: one for name, one in stored.items() if one.readable}
-    outcomes: dict[int, GraphOutcome | GraphFailure] = {}
+    outcomes: dict[int, SaveOutcome] = {}
     sent: dict[str, Mapping[str, object]] = {}
     for number, row in rows.items():
         name = str(row["external_id"])
@@ -218,7 +218,7 @@ async def _store(
         if error is None:
             sent[name] = row
         else:
-            outcomes[number] = GraphFailure(error=error)
+            outcomes[number] = WriteFailure(error=error)
     hidden = [name for name in stored.keys() - existing.keys() if name in sent]
     if hidden:
         ways = [{"external_id": name, "other": f"fact:{secrets.token_hex(16)}"} for name in hidden]
@@ -231,7 +231,7 @@ async def _store(
         name = str(row["external_id"])
         if number not in outcomes:
             status = IngestStatus.UPDATED if name in existing else IngestStatus.CREATED
-            outcomes[number] = GraphOutcome(
+            outcomes[number] = WriteOutcome(
                 external_id=name, status=status if name in changed else IngestStatus.UNCHANGED
             )
     return outcomes
@@ -251,7 +251,7 @@ def _objection(name: str, readers: Readers, stored: _Existing | None, *, made: b
 
 async def _located(
     connection: DriverConnection, drafts: Sequence[FactDraft], *, principal: Principal
-) -> list[Place | GraphFailure]:
+) -> list[Place | WriteFailure]:
     sent = [
         {
             "place": number,
@@ -273,10 +273,10 @@ async def _located(
     ]
 
 
-def _checked(provenance: Provenance, place: Place | None) -> Place | GraphFailure:
+def _checked(provenance: Provenance, place: Place | None) -> Place | WriteFailure:
     if place is None:
         field = "document" if provenance.document is not None else "chunk_id"
-        return GraphFailure(
+        return WriteFailure(
             error=InvalidInputError(
                 "provenance names nothing that is stored.",
                 field=f"provenance.{field}",
@@ -284,7 +284,7 @@ def _checked(provenance: Provenance, place: Place | None) -> Place | GraphFailur
             )
         )
     if place.chunk_id is None and provenance.chunk_index is not None:
-        return GraphFailure(
+        return WriteFailure(
             error=InvalidInputError(
                 "The document has no such chunk.",
                 field="provenance.chunk_index",

@@ -4,19 +4,9 @@ from collections.abc import Sequence
 
 from psycopg.rows import TupleRow
 
+from ragcorp.domain.documents import Page, SaveOutcome
 from ragcorp.domain.exceptions import NotFoundError
-from ragcorp.domain.graph import (
-    Entity,
-    EntityDraft,
-    EntityPage,
-    Fact,
-    FactDraft,
-    FactPage,
-    GraphFailure,
-    GraphOutcome,
-    GraphSelection,
-    Readers,
-)
+from ragcorp.domain.graph import Entity, EntityDraft, Fact, FactDraft, GraphSelection, Readers
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.graph import entities as graph_entities
@@ -33,9 +23,7 @@ class PostgresGraphRepository:
     def __init__(self, *, database: Database) -> None:
         self._database = database
 
-    async def save_entities(
-        self, drafts: Sequence[EntityDraft], *, principal: Principal
-    ) -> list[GraphOutcome | GraphFailure]:
+    async def save_entities(self, drafts: Sequence[EntityDraft], *, principal: Principal) -> list[SaveOutcome]:
         async with self._database.transaction(principal.workspace) as connection:
             usual = await made_names(
                 connection,
@@ -62,22 +50,20 @@ class PostgresGraphRepository:
 
     async def list_entities(
         self, selection: GraphSelection, *, principal: Principal, limit: int, after: str | None = None
-    ) -> EntityPage:
+    ) -> Page[Entity, str]:
         chosen = named("e", prefix=selection.prefix, after=after)
         if selection.name is not None:
             chosen &= Predicate.of("e.keys && ARRAY[folded_name(%(name)s), name_words(%(name)s)]", name=selection.name)
         chosen &= filtered(selection.filters, table=ENTITIES, alias="e")
         rows = await self._entity_rows(chosen, principal=principal, limit=limit + 1)
         page = tuple(graph_rows.entity(row) for row in rows[:limit])
-        return EntityPage(entities=page, next_after=page[-1].external_id if len(rows) > limit else None)
+        return Page(items=page, next_after=page[-1].external_id if len(rows) > limit else None)
 
     async def delete_entity(self, external_id: str, *, principal: Principal) -> None:
         async with self._database.transaction(principal.workspace) as connection:
             await graph_entities.delete_entity(connection, external_id, principal=principal)
 
-    async def save_facts(
-        self, drafts: Sequence[FactDraft], *, principal: Principal
-    ) -> list[GraphOutcome | GraphFailure]:
+    async def save_facts(self, drafts: Sequence[FactDraft], *, principal: Principal) -> list[SaveOutcome]:
         async with self._database.transaction(principal.workspace) as connection:
             return await graph_facts.save_facts(connection, drafts, principal=principal)
 
@@ -89,14 +75,14 @@ class PostgresGraphRepository:
 
     async def list_facts(
         self, selection: GraphSelection, *, principal: Principal, limit: int, after: str | None = None
-    ) -> FactPage:
+    ) -> Page[Fact, str]:
         chosen = named("f", prefix=selection.prefix, after=after)
         if selection.entity is not None:
             chosen &= Predicate.of("%(entity)s IN (s.external_id, o.external_id)", entity=selection.entity)
         chosen &= filtered(selection.filters, table=FACTS, alias="f")
         rows = await self._fact_rows(chosen, principal=principal, limit=limit + 1)
         page = tuple(graph_rows.fact(row) for row in rows[:limit])
-        return FactPage(facts=page, next_after=page[-1].external_id if len(rows) > limit else None)
+        return Page(items=page, next_after=page[-1].external_id if len(rows) > limit else None)
 
     async def delete_fact(self, external_id: str, *, principal: Principal) -> None:
         async with self._database.transaction(principal.workspace) as connection:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 from psycopg.rows import TupleRow
 
-from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemOutcome, ItemPage, ItemSelection
+from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemSelection
+from ragcorp.domain.documents import Page, WriteOutcome
 from ragcorp.domain.exceptions import ConflictError, NotFoundError
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
@@ -49,7 +50,7 @@ class PostgresItemRepository:
         self._tables, self._filter_table = TABLES[collection]
         self._name_key: bytes | None = None
 
-    async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[ItemOutcome]:
+    async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[WriteOutcome]:
         try:
             return await self._save(drafts, principal)
         except ConflictError:
@@ -58,7 +59,7 @@ class PostgresItemRepository:
             # an item with a derived name may have been hidden between query and write: a second try sees it
             return await self._save(drafts, principal)
 
-    async def _save(self, drafts: Sequence[ItemDraft], principal: Principal) -> list[ItemOutcome]:
+    async def _save(self, drafts: Sequence[ItemDraft], principal: Principal) -> list[WriteOutcome]:
         async with self._database.transaction(principal.workspace) as connection:
             if self._name_key is None and any(draft.external_id is None for draft in drafts):
                 self._name_key = await read_name_key(connection)
@@ -68,7 +69,7 @@ class PostgresItemRepository:
 
     async def change(
         self, external_id: str, change: Callable[[Item], ItemDraft], *, principal: Principal
-    ) -> ItemOutcome:
+    ) -> WriteOutcome:
         readable = visibility(principal, alias="i")
         async with self._database.transaction(principal.workspace) as connection:
             cursor = await connection.execute(
@@ -94,13 +95,13 @@ class PostgresItemRepository:
 
     async def list_page(
         self, selection: ItemSelection, *, principal: Principal, limit: int, after: str | None = None
-    ) -> ItemPage:
+    ) -> Page[Item, str]:
         selected = self._selected(selection, principal) & named("i", after=after)
         rows = await self._read(
             self._sql(LIST, selected=selected.sql), selected.values | {"limit": limit + 1}, principal
         )
         items = tuple(item(row, collection=self._collection) for row in rows[:limit])
-        return ItemPage(items=items, next_after=items[-1].external_id if len(rows) > limit else None)
+        return Page(items=items, next_after=items[-1].external_id if len(rows) > limit else None)
 
     async def latest_of_conversation(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
         readable = visibility(principal, alias="i")

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from psycopg.types.json import Jsonb
 
-from ragcorp.domain.collections import ItemDraft, ItemOutcome
-from ragcorp.domain.documents import IngestStatus
+from ragcorp.domain.collections import ItemDraft
+from ragcorp.domain.documents import IngestStatus, WriteOutcome
 from ragcorp.domain.exceptions import ConflictError
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
@@ -82,7 +82,7 @@ async def save_items(
     *,
     principal: Principal,
     name_key: bytes = b"",
-) -> list[ItemOutcome]:
+) -> list[WriteOutcome]:
     """Create or replace the items inside the connection's transaction; outcomes in the order of ``drafts``.
 
     The last draft of a name wins, and all have its outcome. A draft without occurred_at keeps the stored item's.
@@ -108,7 +108,7 @@ async def save_items(
     for part in _parts(changed, by_name):
         rows = [_row(name, by_name[name], stored.get(name)) for name in part]
         statuses |= await _upsert(connection, tables, rows, principal=principal)
-    return [ItemOutcome(external_id=name, status=statuses[name]) for name in names]
+    return [WriteOutcome(external_id=name, status=statuses[name]) for name in names]
 
 
 def _parts(names: Sequence[str], by_name: Mapping[str, ItemDraft]) -> Iterator[list[str]]:

@@ -116,7 +116,7 @@ class PostgresStructureIndex:
             of_names.setdefault(distinct[row[0] - 1], []).append(row)
         return {
             name: Named(
-                found=tuple(read(row[3:]) for row in matching),
+                items=tuple(read(row[3:]) for row in matching),
                 matches=matching[0][1],
                 nearness=tuple(row[2] for row in matching) if around.near else (),
             )
@@ -138,7 +138,7 @@ class PostgresStructureIndex:
         rows = await self._rows(sql.within, values, principal)
         return _grouped((of, _entity(reference)) for of, *reference in rows)
 
-    async def known(
+    async def existing(
         self, identities: Sequence[EntityIdentity], *, principal: Principal, filters: Filters = ()
     ) -> Mapping[EntityIdentity, EntityRef]:
         distinct = tuple(dict.fromkeys(identities))

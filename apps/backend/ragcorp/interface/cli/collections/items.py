@@ -7,7 +7,8 @@ import typer
 
 from ragcorp.application.validation.item_changes import ItemChange
 from ragcorp.application.validation.item_drafts import item_draft
-from ragcorp.domain.collections import TURN, Collection, Item, ItemOutcome, ItemSelection, MemoryKind
+from ragcorp.domain.collections import TURN, Collection, Item, ItemSelection, MemoryKind
+from ragcorp.domain.documents import WriteOutcome
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.interface.cli.console import options
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
@@ -133,7 +134,7 @@ class ItemCommands:
                 yes=yes,
             )
 
-    def _show(self, call: Call, outcome: ItemOutcome) -> None:
+    def _show(self, call: Call, outcome: WriteOutcome) -> None:
         call.output.line(item_outcome(self._collection, outcome), f"{outcome.external_id} {outcome.status}")
 
 

@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
-from ragcorp.application.graph.load import GraphLoad
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
+from ragcorp.application.validation.json_lines import LoadReport
+from ragcorp.domain.documents import WriteOutcome
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.graph import ENTITY, FACT, Entity, Fact, GraphOutcome, GraphSelection, Provenance
+from ragcorp.domain.graph import ENTITY, FACT, Entity, Fact, GraphSelection, Provenance
 from ragcorp.domain.moments import written_moment
 from ragcorp.interface.cli.console import options
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
@@ -84,18 +85,17 @@ async def load(call: Call, file: options.Lines, no_embed: options.NoEmbed = Fals
     async with call.open() as session:
         graph = session.use_cases.graph
         with resumable(call):
-            done: GraphLoad = await store_lines(
+            done: LoadReport = await store_lines(
                 call,
                 file,
                 "Loading",
                 lambda lines, on_progress: graph.load.load(lines, principal=session.principal, on_progress=on_progress),
             )
-            failed = len(done.failures)
-            print_line_failures(call.output, done.failures, count=failed, rest=" (--json has them all)")
+            print_line_failures(call.output, done.failures, count=done.failed, rest=" (--json has them all)")
             await embed_with_progress(call, session, no_embed=no_embed)
-    totals = {"created": done.created, "updated": done.updated, "unchanged": done.unchanged, "failed": failed}
+    totals = {"created": done.created, "updated": done.updated, "unchanged": done.unchanged, "failed": done.failed}
     write_totals(call.output, totals, done.failures)
-    return EXIT_FAILED if failed else 0
+    return EXIT_FAILED if done.failed else 0
 
 
 async def entities(
@@ -233,5 +233,5 @@ GRAPH_COMMANDS: dict[str, CommandFunction] = {
 }
 
 
-def _show(call: Call, outcome: GraphOutcome) -> None:
+def _show(call: Call, outcome: WriteOutcome) -> None:
     call.output.line(graph_outcome(outcome), f"{outcome.external_id} {outcome.status}")

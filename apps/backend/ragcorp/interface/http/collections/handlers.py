@@ -10,8 +10,8 @@ from starlette.responses import Response
 from ragcorp.application.documents.edit_chunk import ChunkEdit
 from ragcorp.application.memory.chat_turns import TurnDefaults, TurnReader
 from ragcorp.application.validation.item_drafts import NAME_DIGITS, content_name
-from ragcorp.domain.collections import MAX_ITEM_NAME, Collection, ItemDraft, ItemFailure, ItemOutcome, ItemSelection
-from ragcorp.domain.documents import DocumentAttributes, IngestStatus
+from ragcorp.domain.collections import MAX_ITEM_NAME, Collection, ItemDraft, ItemSelection
+from ragcorp.domain.documents import DocumentAttributes, IngestStatus, WriteFailure, WriteOutcome
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.ports.chunks import ChunkSelection
@@ -94,10 +94,10 @@ class ItemHandlers:
 
         async def store(drafts: Sequence[ItemDraft]) -> list[LineOutcome]:
             outcomes = await self._use_cases(call).save.save_many(drafts, principal=call.principal)
-            _wake(call, *(outcome for outcome in outcomes if isinstance(outcome, ItemOutcome)))
+            _wake(call, *(outcome for outcome in outcomes if isinstance(outcome, WriteOutcome)))
             return [
                 LineOutcome(external_id=outcome.external_id, error=outcome.error)
-                if isinstance(outcome, ItemFailure)
+                if isinstance(outcome, WriteFailure)
                 else LineOutcome(external_id=outcome.external_id, status=outcome.status)
                 for outcome in outcomes
             ]
@@ -132,7 +132,7 @@ class ItemHandlers:
         draft = body.as_draft(external_id=external_id, default_language=call.use_cases.default_language)
         return self._stored(call, await self._use_cases(call).save.save(draft, principal=call.principal))
 
-    def _stored(self, call: Call, outcome: ItemOutcome) -> Response:
+    def _stored(self, call: Call, outcome: WriteOutcome) -> Response:
         _wake(call, outcome)
         created = outcome.status is IngestStatus.CREATED
         return json_response(item_outcome(self.collection, outcome), status=201 if created else 200)
@@ -146,7 +146,7 @@ def _selection(call: Call, query: Selection) -> ItemSelection:
     return ItemSelection(prefix=query.prefix, filters=call.filters(query.filters))
 
 
-def _wake(call: Call, *outcomes: ItemOutcome) -> None:
+def _wake(call: Call, *outcomes: WriteOutcome) -> None:
     if any(outcome.status is not IngestStatus.UNCHANGED for outcome in outcomes):
         call.services.wake_embedding()
 

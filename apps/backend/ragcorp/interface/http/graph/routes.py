@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from ragcorp.application.graph.load import GraphDraft
 from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID
-from ragcorp.domain.documents import IngestStatus
-from ragcorp.domain.graph import EntityDraft, GraphFailure, GraphOutcome, GraphSelection
+from ragcorp.domain.documents import IngestStatus, WriteFailure, WriteOutcome
+from ragcorp.domain.graph import EntityDraft, GraphSelection
 from ragcorp.interface.http.call import Call, CurrentCall, operations
 from ragcorp.interface.http.graph.schema import (
     EntityBody,
@@ -206,7 +206,7 @@ async def _save_fact(call: Call, body: FactBody, external_id: str | None) -> Res
     return _stored(call, await call.use_cases.graph.save_facts.save(draft, principal=call.principal))
 
 
-def _stored(call: Call, outcome: GraphOutcome) -> Response:
+def _stored(call: Call, outcome: WriteOutcome) -> Response:
     if outcome.status is not IngestStatus.UNCHANGED:
         call.services.wake_embedding()
     return json_response(graph_outcome(outcome), status=201 if outcome.status is IngestStatus.CREATED else 200)
@@ -220,7 +220,7 @@ def _lines(call: Call) -> LineHandler[GraphDraft]:
         call.services.wake_embedding()
         return [
             LineOutcome(external_id=draft.external_id, error=outcome.error)
-            if isinstance(outcome, GraphFailure)
+            if isinstance(outcome, WriteFailure)
             else LineOutcome(external_id=outcome.external_id, status=outcome.status)
             for draft, outcome in zip(drafts, outcomes, strict=True)
         ]
