@@ -1,9 +1,11 @@
-"""Columns and tables that recur in the schema."""
+"""Columns, indexes and tables that recur in the schema."""
 
 from typing import Any
 
 import sqlalchemy as sa
 from pgvector.sqlalchemy import Vector
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.types import TypeEngine
 
 metadata = sa.MetaData(
     naming_convention={
@@ -15,19 +17,56 @@ metadata = sa.MetaData(
 )
 
 
-def filter_columns(*, kind: str = "document", dated: bool = False) -> list[sa.Column[object] | sa.CheckConstraint]:
+def required(kind: type[TypeEngine[Any]] | TypeEngine[Any], *names: str) -> list[sa.Column[Any]]:
+    """Return NOT NULL columns of one type, without a default."""
+    return [sa.Column(name, kind, nullable=False) for name in names]
+
+
+def text(name: str, default: str = "") -> sa.Column[str]:
+    return sa.Column(name, sa.Text, nullable=False, server_default=default)
+
+
+def array(name: str, kind: type[TypeEngine[Any]] = sa.Text) -> sa.Column[Any]:
+    """Return an array column, empty by default."""
+    return sa.Column(name, sa.ARRAY(kind), nullable=False, server_default="{}")
+
+
+def flag(name: str, *, default: bool = False) -> sa.Column[bool]:
+    return sa.Column(name, sa.Boolean, nullable=False, server_default=sa.text(str(default).lower()))
+
+
+def moment(name: str) -> sa.Column[Any]:
+    """Return a time stamp, by default that of the row's insertion."""
+    return sa.Column(name, sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now())
+
+
+def metadata_column() -> sa.Column[Any]:
+    return sa.Column("metadata", JSONB, nullable=False, server_default="{}")
+
+
+def cascading(name: str, target: str, **options: Any) -> sa.Column[Any]:
+    """Return a foreign key that deletes its rows with the referenced row."""
+    return sa.Column(name, sa.ForeignKey(target, ondelete="CASCADE"), **{"nullable": False} | options)
+
+
+def gin_index(name: str, column: Any, *, operators: str | None = None, **parameters: Any) -> sa.Index:
+    """Return a GIN index; ``parameters`` are its storage parameters."""
+    classes = {column.name: operators} if operators else {}
+    return sa.Index(name, column, postgresql_using="gin", postgresql_ops=classes, postgresql_with=parameters)
+
+
+def filter_columns(*, kind: str = "document", dated: bool = False) -> list[sa.Column[Any] | sa.CheckConstraint]:
     """Return the columns that filters and visibility read, on documents and, copied, on chunks.
 
     ``dated``: rows without a date get the moment at which they are stored.
     """
-    default = sa.func.now() if dated else None
     return [
-        sa.Column("language", sa.Text, nullable=False, server_default="es"),
-        sa.Column("artifact_type", sa.Text, nullable=False, server_default=kind),
+        text("language", "es"),
+        text("artifact_type", kind),
         sa.Column("sensitivity", sa.SmallInteger, nullable=False, server_default="1"),
-        sa.Column("visibility_scope", sa.Text, nullable=False, server_default="workspace"),
-        sa.Column("owner", sa.Text, nullable=False, server_default=""),
-        sa.Column("occurred_at", sa.DateTime(timezone=True), nullable=not dated, server_default=default),
+        text("visibility_scope", "workspace"),
+        text("owner"),
+        moment("occurred_at") if dated else sa.Column("occurred_at", sa.DateTime(timezone=True)),
         sa.CheckConstraint("sensitivity between 0 and 3", name="sensitivity"),
         sa.CheckConstraint("visibility_scope in ('workspace', 'group', 'private')", name="visibility_scope"),
     ]
@@ -37,11 +76,18 @@ def identity() -> sa.Column[int]:
     return sa.Column("id", sa.BigInteger, sa.Identity(always=False), primary_key=True)
 
 
-def timestamps() -> list[sa.Column[Any]]:
+def external_identity() -> list[sa.Column[Any] | sa.UniqueConstraint]:
+    """Return the id, and the workspace and external_id that are unique together."""
     return [
-        sa.Column(name, sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now())
-        for name in ("created_at", "updated_at")
+        identity(),
+        *required(sa.Text, "workspace"),
+        *required(sa.Text(collation="C"), "external_id"),
+        sa.UniqueConstraint("workspace", "external_id"),
     ]
+
+
+def timestamps() -> list[sa.Column[Any]]:
+    return [moment("created_at"), moment("updated_at")]
 
 
 def vectors_table(name: str, key: str, *, of: sa.Table) -> sa.Table:
@@ -54,8 +100,8 @@ def vectors_table(name: str, key: str, *, of: sa.Table) -> sa.Table:
         metadata,
         sa.Column(key, of.c.id.type, sa.ForeignKey(of.c.id, ondelete="CASCADE"), primary_key=True),
         sa.Column("model_id", sa.SmallInteger, sa.ForeignKey("embedding_models.id"), primary_key=True),
-        sa.Column("workspace", sa.Text, nullable=False),
-        sa.Column("embedding", Vector(), nullable=False),
+        *required(sa.Text, "workspace"),
+        *required(Vector(), "embedding"),
     )
     sa.Index(f"ix_{name}_workspace", table.c.model_id, table.c.workspace)
     return table
@@ -68,10 +114,10 @@ def backlog_table(name: str, key: str, *more: sa.Column[Any], of: sa.Table) -> s
         metadata,
         sa.Column(key, sa.BigInteger, sa.ForeignKey(of.c.id, ondelete="CASCADE"), primary_key=True),
         *more,
-        sa.Column("workspace", sa.Text, nullable=False),
+        *required(sa.Text, "workspace"),
         sa.Column("attempts", sa.SmallInteger, nullable=False, server_default="0"),
-        sa.Column("available_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
-        sa.Column("failed", sa.Boolean, nullable=False, server_default=sa.text("false")),
+        moment("available_at"),
+        flag("failed"),
         sa.Column("reason", sa.Text),
     )
     sa.Index(f"ix_{name}_workspace", table.c.workspace)

@@ -1,16 +1,10 @@
 """Tables of memory and history items, and of whole documents as a collection."""
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
+from sqlalchemy.dialects.postgresql import TSVECTOR
 
-from ragcorp.infrastructure.postgres.tables.columns import (
-    backlog_table,
-    filter_columns,
-    identity,
-    metadata,
-    timestamps,
-    vectors_table,
-)
+from ragcorp.infrastructure.postgres.tables import columns
+from ragcorp.infrastructure.postgres.tables.columns import gin_index, metadata, required
 from ragcorp.infrastructure.postgres.tables.documents import documents
 
 
@@ -19,34 +13,23 @@ def items_table(name: str, *, kind: str) -> sa.Table:
     table = sa.Table(
         name,
         metadata,
-        identity(),
-        sa.Column("workspace", sa.Text, nullable=False),
-        sa.Column("external_id", sa.Text(collation="C"), nullable=False),
-        sa.Column("text", sa.Text, nullable=False),
-        *filter_columns(kind=kind, dated=True),
+        *columns.external_identity(),
+        *required(sa.Text, "text"),
+        *columns.filter_columns(kind=kind, dated=True),
         sa.Column("session", sa.Text),
         sa.Column("speaker", sa.Text),
-        sa.Column("entities", sa.ARRAY(sa.Text), nullable=False, server_default="{}"),
-        sa.Column("metadata", JSONB, nullable=False, server_default="{}"),
-        sa.Column("content_hash", sa.LargeBinary, nullable=False),
-        *timestamps(),
-        sa.Column("lexemes", TSVECTOR, nullable=False),
-        sa.Column("length", sa.Integer, nullable=False),
-        sa.Column("terms", sa.ARRAY(sa.Integer), nullable=False),
-        sa.UniqueConstraint("workspace", "external_id"),
+        columns.array("entities"),
+        columns.metadata_column(),
+        *required(sa.LargeBinary, "content_hash"),
+        *columns.timestamps(),
+        *required(TSVECTOR, "lexemes"),
+        *required(sa.Integer, "length"),
+        *required(sa.ARRAY(sa.Integer), "terms"),
     )
-    sa.Index(
-        f"ix_{name}_metadata", table.c.metadata, postgresql_using="gin", postgresql_ops={"metadata": "jsonb_path_ops"}
-    )
-    sa.Index(
-        f"ix_{name}_impacts",
-        sa.func.bm25_impacts(table.c.terms, table.c.length),
-        postgresql_using="gin",
-        postgresql_with={"fastupdate": "off"},
-    )
-    sa.Index(f"ix_{name}_workspace_occurred_at", table.c.workspace, table.c.occurred_at)
-    sa.Index(f"ix_{name}_workspace_session", table.c.workspace, table.c.session)
-    sa.Index(f"ix_{name}_workspace_content_hash", table.c.workspace, table.c.content_hash)
+    gin_index(f"ix_{name}_metadata", table.c.metadata, operators="jsonb_path_ops")
+    gin_index(f"ix_{name}_impacts", sa.func.bm25_impacts(table.c.terms, table.c.length), fastupdate="off")
+    for other in ("occurred_at", "session", "content_hash"):
+        sa.Index(f"ix_{name}_workspace_{other}", table.c.workspace, table.c[other])
     sa.Index(
         f"ix_{name}_workspace_id",
         table.c.workspace,
@@ -57,33 +40,30 @@ def items_table(name: str, *, kind: str) -> sa.Table:
 
 
 memory_items = items_table("memory_items", kind="fact")
-memory_embeddings = vectors_table("memory_embeddings", "item_id", of=memory_items)
-memory_backlog = backlog_table("memory_backlog", "item_id", of=memory_items)
+columns.vectors_table("memory_embeddings", "item_id", of=memory_items)
+columns.backlog_table("memory_backlog", "item_id", of=memory_items)
 
 history_turns = items_table("history_turns", kind="turn")
-history_embeddings = vectors_table("history_embeddings", "item_id", of=history_turns)
-history_backlog = backlog_table("history_backlog", "item_id", of=history_turns)
+columns.vectors_table("history_embeddings", "item_id", of=history_turns)
+columns.backlog_table("history_backlog", "item_id", of=history_turns)
 
-item_name_key = sa.Table(
+sa.Table(
     "item_name_key", metadata, sa.Column("key", sa.Uuid, primary_key=True, server_default=sa.func.gen_random_uuid())
 )
 
-document_embeddings = vectors_table("document_embeddings", "document_id", of=documents)
+columns.vectors_table("document_embeddings", "document_id", of=documents)
 
 # kept by the triggers of migration 008 from the rows of bm25_chunks
 document_terms = sa.Table(
     "document_terms",
     metadata,
-    sa.Column("document_id", sa.Uuid, sa.ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
-    sa.Column("workspace", sa.Text, nullable=False),
-    sa.Column("length", sa.Integer, nullable=False),
-    sa.Column("terms", sa.ARRAY(sa.Integer), nullable=False),
+    columns.cascading("document_id", "documents.id", primary_key=True),
+    *required(sa.Text, "workspace"),
+    *required(sa.Integer, "length"),
+    *required(sa.ARRAY(sa.Integer), "terms"),
 )
-sa.Index(
-    "ix_document_terms_impacts",
-    sa.func.bm25_impacts(document_terms.c.terms, document_terms.c.length),
-    postgresql_using="gin",
-    postgresql_with={"fastupdate": "off"},
+gin_index(
+    "ix_document_terms_impacts", sa.func.bm25_impacts(document_terms.c.terms, document_terms.c.length), fastupdate="off"
 )
 sa.Index(
     "ix_document_terms_workspace_document_id",

@@ -3,70 +3,51 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-from ragcorp.infrastructure.postgres.tables.columns import backlog_table, identity, metadata, vectors_table
+from ragcorp.infrastructure.postgres.tables import columns
+from ragcorp.infrastructure.postgres.tables.columns import cascading, flag, gin_index, identity, metadata, required
 
 structured_documents = sa.Table(
     "structured_documents",
     metadata,
-    sa.Column("document_id", sa.Uuid, sa.ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
-    sa.Column("workspace", sa.Text, nullable=False),
-    sa.Column("path", sa.Text, nullable=False),
-    sa.Column("names", sa.ARRAY(sa.Text), nullable=False),
-    sa.Column("is_code", sa.Boolean, nullable=False),
-    sa.Column("fingerprint", sa.Text, nullable=False),
-    sa.Column("artifact_hash", sa.LargeBinary, nullable=False),
+    cascading("document_id", "documents.id", primary_key=True),
+    *required(sa.Text, "workspace", "path", "fingerprint"),
+    *required(sa.ARRAY(sa.Text), "names"),
+    *required(sa.Boolean, "is_code"),
+    *required(sa.LargeBinary, "artifact_hash"),
 )
-sa.Index(
-    "ix_structured_documents_names",
-    structured_documents.c.names,
-    postgresql_using="gin",
-    postgresql_with={"fastupdate": "off"},
-)
+gin_index("ix_structured_documents_names", structured_documents.c.names, fastupdate="off")
 sa.Index("ix_structured_documents_fingerprint", structured_documents.c.fingerprint)
 
 structural_entities = sa.Table(
     "structural_entities",
     metadata,
     identity(),
-    sa.Column(
-        "document_id", sa.Uuid, sa.ForeignKey("structured_documents.document_id", ondelete="CASCADE"), nullable=False
-    ),
-    sa.Column("workspace", sa.Text, nullable=False),
-    sa.Column("entity_key", sa.Text(collation="C"), nullable=False),
-    sa.Column("position", sa.Integer, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("names", sa.ARRAY(sa.Text), nullable=False),
+    cascading("document_id", "structured_documents.document_id"),
+    *required(sa.Text, "workspace", "kind", "name", "content", "head"),
+    *required(sa.Text(collation="C"), "entity_key"),
+    *required(sa.Integer, "position", "token_count", "head_tokens", "line_start", "line_end"),
+    *required(sa.ARRAY(sa.Text), "names"),
     sa.Column("container", sa.Text(collation="C")),
-    sa.Column("language", sa.Text, nullable=False, server_default=""),
-    sa.Column("content", sa.Text, nullable=False),
-    sa.Column("head", sa.Text, nullable=False),
-    sa.Column("token_count", sa.Integer, nullable=False),
-    sa.Column("head_tokens", sa.Integer, nullable=False),
-    sa.Column("line_start", sa.Integer, nullable=False),
-    sa.Column("line_end", sa.Integer, nullable=False),
-    sa.Column("calls", sa.ARRAY(sa.Text), nullable=False, server_default="{}"),
+    columns.text("language"),
+    columns.array("calls"),
     sa.Column("index_text", sa.Text),
     sa.Column("content_hash", sa.LargeBinary),
-    sa.Column("cut", sa.Boolean, nullable=False, server_default=sa.text("false")),
+    flag("cut"),
     sa.UniqueConstraint("document_id", "entity_key"),
     sa.UniqueConstraint("document_id", "position"),
 )
-for _column in (structural_entities.c.names, structural_entities.c.calls):
-    sa.Index(
-        f"ix_structural_entities_{_column.name}", _column, postgresql_using="gin", postgresql_with={"fastupdate": "off"}
-    )
+gin_index("ix_structural_entities_names", structural_entities.c.names, fastupdate="off")
+gin_index("ix_structural_entities_calls", structural_entities.c.calls, fastupdate="off")
 
-structural_entity_embeddings = vectors_table("structural_entity_embeddings", "item_id", of=structural_entities)
-structural_entity_backlog = backlog_table("structural_entity_backlog", "item_id", of=structural_entities)
+columns.vectors_table("structural_entity_embeddings", "item_id", of=structural_entities)
+columns.backlog_table("structural_entity_backlog", "item_id", of=structural_entities)
 
-episodes = sa.Table(
+sa.Table(
     "episodes",
     metadata,
     identity(),
-    sa.Column("workspace", sa.Text, nullable=False),
-    sa.Column("subject", sa.Text, nullable=False),
-    sa.Column("episode_id", sa.Text(collation="C"), nullable=False),
+    *required(sa.Text, "workspace", "subject"),
+    *required(sa.Text(collation="C"), "episode_id"),
     sa.Column("turns", sa.Integer, nullable=False, server_default="0"),
     sa.UniqueConstraint("workspace", "subject", "episode_id"),
 )
@@ -75,13 +56,13 @@ hydration_turns = sa.Table(
     "hydration_turns",
     metadata,
     identity(),
-    sa.Column("episode", sa.BigInteger, sa.ForeignKey("episodes.id", ondelete="CASCADE"), nullable=False),
-    sa.Column("turn", sa.Integer, nullable=False),
-    sa.Column("query", sa.Text, nullable=False),
+    cascading("episode", "episodes.id"),
+    *required(sa.Integer, "turn"),
+    *required(sa.Text, "query"),
     sa.Column("model", sa.Text),
-    sa.Column("budget", JSONB, nullable=False),
+    *required(JSONB, "budget"),
     sa.Column("warnings", JSONB, nullable=False, server_default="[]"),
-    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
+    columns.moment("created_at"),
     sa.UniqueConstraint("episode", "turn"),
 )
 sa.Index("ix_hydration_turns_created_at", hydration_turns.c.created_at)
@@ -89,16 +70,15 @@ sa.Index("ix_hydration_turns_created_at", hydration_turns.c.created_at)
 hydrated_entities = sa.Table(
     "hydrated_entities",
     metadata,
-    sa.Column("turn_id", sa.BigInteger, sa.ForeignKey("hydration_turns.id", ondelete="CASCADE"), primary_key=True),
+    cascading("turn_id", "hydration_turns.id", primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("document_id", sa.Uuid, sa.ForeignKey("documents.id", ondelete="CASCADE"), nullable=False),
-    sa.Column("entity_key", sa.Text(collation="C"), nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("artifact_hash", sa.LargeBinary, nullable=False),
-    sa.Column("reasons", sa.ARRAY(sa.Text), nullable=False),
-    sa.Column("priority", sa.Integer, nullable=False),
-    sa.Column("tokens", sa.Integer, nullable=False),
-    sa.Column("cut", sa.Boolean, nullable=False, server_default=sa.text("false")),
+    cascading("document_id", "documents.id"),
+    *required(sa.Text(collation="C"), "entity_key"),
+    *required(sa.Text, "kind"),
+    *required(sa.LargeBinary, "artifact_hash"),
+    *required(sa.ARRAY(sa.Text), "reasons"),
+    *required(sa.Integer, "priority", "tokens"),
+    flag("cut"),
     sa.Column("dropped", sa.Text),
 )
 sa.Index("ix_hydrated_entities_document_id", hydrated_entities.c.document_id)
