@@ -19,13 +19,13 @@ from ragcorp.infrastructure.child_environment import child_environment
 
 _SERVICE = "ragcorp"
 _NO_ENTRIES = frozenset({"service", "servicefile"})
-"""A service names no other one."""
+"""A service must not refer to another one."""
 
 _NAMES = ("pg_dump", "pg_restore", "psql")
 _SQLSTATE = re.compile(r"\b(?:ERROR|FATAL):\s+([0-9A-Z]{5})\b")
 _TAIL_BYTES = 16_384
 _FILES_OF_LIBPQ = ("PGPASSFILE", "PGSSLMODE", "PGSSLROOTCERT", "PGSSLCERT", "PGSSLKEY", "PGSSLCRL", "PGSSLCRLDIR")
-"""Paths, and no secrets: our own connections to the database read them too."""
+"""Paths without secrets, which our own connections to the database read too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +96,12 @@ class Child:
         with suppress(BrokenPipeError):
             self.stdin.close()
         return self.process.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
 
     def end(self) -> None:
         """Kill the program if it still runs, close the pipes and remove the login."""

@@ -19,8 +19,8 @@ from psycopg.rows import TupleRow
 from sqlalchemy import Engine, event
 
 from ragcorp.domain.exceptions import StorageUnavailableError
+from ragcorp.infrastructure.postgres.administration.inspection import inspect_service
 from ragcorp.infrastructure.postgres.administration.migrations import alembic_config, migrate, scripts_folder, state
-from ragcorp.infrastructure.postgres.administration.service_inspection import inspect_service
 from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from support.storage.migrations import MODEL, connected, fill, one
 from support.storage.postgres import open_database, repository_over

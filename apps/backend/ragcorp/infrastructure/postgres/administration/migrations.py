@@ -16,8 +16,12 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from ragcorp.domain.exceptions import ConfigurationError, RagcorpError, StorageUnavailableError
 from ragcorp.infrastructure.postgres.administration import row_level_security
 from ragcorp.infrastructure.postgres.administration.leakproof import mark_leakproof
-from ragcorp.infrastructure.postgres.administration.migration_lock import LOCK_TIMEOUT, migration_lock, owner_engine
-from ragcorp.infrastructure.postgres.connections.database import of_every_workspace
+from ragcorp.infrastructure.postgres.administration.migration_lock import (
+    LOCK_TIMEOUT,
+    migration_lock,
+    owner_dsn,
+    owner_engine,
+)
 from ragcorp.infrastructure.postgres.connections.errors import translate
 from ragcorp.infrastructure.postgres.connections.indexes import rebuild_invalid_indexes
 from ragcorp.infrastructure.postgres.models.embedding_models import DEFAULT_MODEL, ensure_active_indexes, ensure_model
@@ -167,7 +171,7 @@ def migrate(
 
 def _prepare(dsn: str) -> bool:
     """Create the extension that migrations need; return whether row-level security was turned off."""
-    with migration_lock(dsn), psycopg.connect(_plain(dsn), autocommit=True) as connection:
+    with migration_lock(dsn), psycopg.connect(owner_dsn(dsn), autocommit=True) as connection:
         try:
             connection.execute(ADD_VECTOR)
         except (pg.InsufficientPrivilege, pg.UndefinedFile, pg.FeatureNotSupported) as error:
@@ -181,13 +185,9 @@ def _prepare(dsn: str) -> bool:
 
 
 def _protect(dsn: str, *, on: bool) -> None:
-    with psycopg.connect(_plain(dsn), autocommit=True) as connection:
+    with psycopg.connect(owner_dsn(dsn), autocommit=True) as connection:
         connection.execute("SELECT set_config('lock_timeout', %s, false)", (LOCK_TIMEOUT,))
         row_level_security.switch(connection, on=on)
-
-
-def _plain(dsn: str) -> str:
-    return of_every_workspace(dsn.replace("postgresql+psycopg://", "postgresql://", 1))
 
 
 def _refusal(error: BaseException) -> RagcorpError:

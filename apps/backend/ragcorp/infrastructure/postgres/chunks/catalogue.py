@@ -4,12 +4,12 @@ from ragcorp.domain.ports.chunks import ChunkPage, ChunkPosition, ChunkSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.chunks import rows as chunk_rows
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.visibility.predicates import filtered, visibility
+from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, filtered, visibility
 
 LIST_CHUNKS = f"""
     SELECT {chunk_rows.COLUMNS}
     FROM documents d JOIN chunks c ON c.document_id = d.id
-    WHERE {{conditions}}
+    WHERE {{condition}}
     ORDER BY d.external_id, c.chunk_index
     LIMIT %(limit)s
 """
@@ -31,24 +31,17 @@ class PostgresChunkCatalogue:
         self, selection: ChunkSelection, *, principal: Principal, limit: int, after: ChunkPosition | None = None
     ) -> ChunkPage:
         # also on documents: the planner then reads them first, in order
-        visible, of_documents = visibility(principal), visibility(principal, alias="d")
-        narrowed = filtered(selection.filters, alias="c", documents_alias="d")
-        conditions = [*of_documents.clauses, *visible.clauses, *narrowed.clauses]
-        values: dict[str, object] = visible.values | narrowed.values | {"limit": limit + 1}
+        selected = visibility(principal, alias="d") & visibility(principal)
+        selected &= filtered(selection.filters, alias="c", documents_alias="d")
         if selection.prefix:
-            conditions.append(PREFIX)
-            values["prefix"] = selection.prefix
+            selected &= Predicate.of(PREFIX, prefix=selection.prefix)
         if selection.artifact is not None:
-            conditions.append(ARTIFACT)
-            values["artifact"] = selection.artifact
+            selected &= Predicate.of(ARTIFACT, artifact=selection.artifact)
         if selection.lines is not None:
-            conditions.append(LINES)
-            values["first_line"], values["last_line"] = selection.lines
+            selected &= Predicate.of(LINES, first_line=selection.lines[0], last_line=selection.lines[1])
         if after is not None:
-            conditions.append(AFTER)
-            values["after"], values["after_index"] = after
-        statement = LIST_CHUNKS.format(conditions=" AND ".join(conditions))
-        rows = await self._database.fetch(statement, values, workspace=principal.workspace)
+            selected &= Predicate.of(AFTER, after=after[0], after_index=after[1])
+        rows = await self._database.fetch(*selected.bind(LIST_CHUNKS, limit=limit + 1), workspace=principal.workspace)
         chunks = tuple(chunk_rows.chunk(row) for row in rows[:limit])
         last = chunks[-1] if len(rows) > limit else None
         return ChunkPage(chunks=chunks, next_after=(last.external_id, last.chunk_index) if last else None)

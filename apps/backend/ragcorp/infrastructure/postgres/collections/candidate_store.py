@@ -11,8 +11,7 @@ from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, HitKey
 from ragcorp.domain.search.candidates import Description, Features
-from ragcorp.infrastructure.postgres.chunks.ids import CHUNK_ID
-from ragcorp.infrastructure.postgres.chunks.rows import chunk, passage
+from ragcorp.infrastructure.postgres.chunks.rows import CHUNK_ID, chunk, passage
 from ragcorp.infrastructure.postgres.collections import candidate_statements
 from ragcorp.infrastructure.postgres.collections.candidate_statements import Tables
 from ragcorp.infrastructure.postgres.connections.database import Database

@@ -1,9 +1,6 @@
 """The port FacetCounts over PostgreSQL."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
 
 from psycopg.rows import TupleRow
 
@@ -12,36 +9,15 @@ from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.tables.collections import ARTIFACTS, TABLES, CollectionTable
+from ragcorp.infrastructure.postgres.tables.collections import ARTIFACTS, TABLES
 
 TIMEOUT = "SELECT set_config('statement_timeout', %(timeout_ms)s, true)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Branch:
-    """The count of a collection: ``number`` aggregates the rows of ``table`` that meet the condition."""
-
-    collection: str
-    table: CollectionTable
-    number: str
-    condition: str
 
 
 COUNTED = {name: (table, "count(*)") for name, table in TABLES.items()} | {
     CHUNK_COLLECTION: (ARTIFACTS, f"coalesce(sum({ARTIFACTS.alias}.chunk_count), 0)::bigint")
 }
 """Chunks are counted through their documents, which have the same attributes and are fewer."""
-
-
-@lru_cache(maxsize=256)
-def counts(branches: tuple[_Branch, ...]) -> str:
-    """Columns: collection, artifact type, language, first day of the month in UTC or null, count."""
-    return " UNION ALL ".join(
-        f"SELECT '{branch.collection}', {branch.table.alias}.artifact_type, {branch.table.alias}.language,"
-        f" date_trunc('month', {branch.table.alias}.occurred_at AT TIME ZONE 'UTC')::date, {branch.number}"
-        f" FROM {branch.table.rows} WHERE {branch.condition} GROUP BY 2, 3, 4"
-        for branch in branches
-    )
 
 
 class PostgresFacetCounts:
@@ -52,11 +28,11 @@ class PostgresFacetCounts:
         self._timeout_ms = timeout_ms
 
     async def count(self, *, principal: Principal, filters: Filters = ()) -> Facets:
-        branches, values = _counted(principal, filters)
-        if not branches:
+        statement, values = _counts(principal, filters)
+        if not statement:
             return Facets(counts={facet: {} for facet in FACETS})
         rows = await self._database.fetch(
-            counts(branches),
+            statement,
             values,
             workspace=principal.workspace,
             settings=TIMEOUT,
@@ -65,16 +41,20 @@ class PostgresFacetCounts:
         return _facets(rows)
 
 
-def _counted(principal: Principal, filters: Filters) -> tuple[tuple[_Branch, ...], Mapping[str, object]]:
-    branches: list[_Branch] = []
+def _counts(principal: Principal, filters: Filters) -> tuple[str, dict[str, object]]:
+    """Columns: collection, artifact type, language, first day of the month in UTC or null, count."""
+    branches: list[str] = []
     values: dict[str, object] = {}
     for place, (collection, (table, number)) in enumerate(COUNTED.items()):
         passing = table.passing(principal, filters, place=place, collection=collection)
-        if passing is None:
-            continue
-        values |= passing.values
-        branches.append(_Branch(collection=collection, table=table, number=number, condition=passing.sql))
-    return tuple(branches), values
+        if passing is not None:
+            values |= passing.values
+            branches.append(
+                f"SELECT '{collection}', {table.alias}.artifact_type, {table.alias}.language,"
+                f" date_trunc('month', {table.alias}.occurred_at AT TIME ZONE 'UTC')::date, {number}"
+                f" FROM {table.rows} WHERE {passing.sql} GROUP BY 2, 3, 4"
+            )
+    return " UNION ALL ".join(branches), values
 
 
 def _facets(rows: list[TupleRow]) -> Facets:

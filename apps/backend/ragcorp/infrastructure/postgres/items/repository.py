@@ -2,30 +2,27 @@
 
 from collections.abc import Callable, Sequence
 
-from psycopg.rows import TupleRow
-
 from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemOutcome, ItemPage, ItemSelection
 from ragcorp.domain.exceptions import ConflictError, NotFoundError
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.items.names import read_name_key
 from ragcorp.infrastructure.postgres.items.rows import COLUMNS, TABLES, item
-from ragcorp.infrastructure.postgres.items.writes import save_items
+from ragcorp.infrastructure.postgres.items.writes import read_name_key, save_items
 from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, filtered, named, visibility
 
 GET = """
-    SELECT {columns} FROM {items} i WHERE {readable} AND i.external_id = %(external_id)s
+    SELECT {columns} FROM {items} i WHERE {condition} AND i.external_id = %(external_id)s
 """
 
 LOCK_ONE = f"{GET} FOR UPDATE OF i"
 
 LIST = """
-    SELECT {columns} FROM {items} i WHERE {selected} ORDER BY i.external_id LIMIT %(limit)s
+    SELECT {columns} FROM {items} i WHERE {condition} ORDER BY i.external_id LIMIT %(limit)s
 """
 
 LATEST_OF_CONVERSATION = """
     SELECT {columns} FROM {items} i
-    WHERE {readable} AND i.session = %(session)s
+    WHERE {condition} AND i.session = %(session)s
         AND i.visibility_scope = 'private' AND i.owner = %(subject)s
     ORDER BY i.occurred_at DESC, i.id DESC
     LIMIT %(limit)s
@@ -34,7 +31,7 @@ LATEST_OF_CONVERSATION = """
 
 DELETE = """
     WITH locked AS MATERIALIZED (
-        SELECT i.id FROM {items} i WHERE {selected} ORDER BY i.external_id FOR UPDATE)
+        SELECT i.id FROM {items} i WHERE {condition} ORDER BY i.external_id FOR UPDATE)
     DELETE FROM {items} WHERE id IN (SELECT id FROM locked)
 """
 """Locks in the order of external_id, as saves do it; vectors and backlog go with the items."""
@@ -71,9 +68,7 @@ class PostgresItemRepository:
     ) -> ItemOutcome:
         readable = visibility(principal, alias="i")
         async with self._database.transaction(principal.workspace) as connection:
-            cursor = await connection.execute(
-                self._sql(LOCK_ONE, readable=readable.sql), readable.values | {"external_id": external_id}
-            )
+            cursor = await connection.execute(*self._bound(LOCK_ONE, readable, external_id=external_id))
             row = await cursor.fetchone()
             if row is None:
                 raise _missing()
@@ -84,10 +79,8 @@ class PostgresItemRepository:
             return outcome
 
     async def get(self, external_id: str, *, principal: Principal) -> Item:
-        readable = visibility(principal, alias="i")
-        rows = await self._read(
-            self._sql(GET, readable=readable.sql), readable.values | {"external_id": external_id}, principal
-        )
+        get = self._bound(GET, visibility(principal, alias="i"), external_id=external_id)
+        rows = await self._database.fetch(*get, workspace=principal.workspace)
         if not rows:
             raise _missing()
         return item(rows[0], collection=self._collection)
@@ -96,26 +89,19 @@ class PostgresItemRepository:
         self, selection: ItemSelection, *, principal: Principal, limit: int, after: str | None = None
     ) -> ItemPage:
         selected = self._selected(selection, principal) & named("i", after=after)
-        rows = await self._read(
-            self._sql(LIST, selected=selected.sql), selected.values | {"limit": limit + 1}, principal
-        )
+        page = self._bound(LIST, selected, limit=limit + 1)
+        rows = await self._database.fetch(*page, workspace=principal.workspace)
         items = tuple(item(row, collection=self._collection) for row in rows[:limit])
         return ItemPage(items=items, next_after=items[-1].external_id if len(rows) > limit else None)
 
     async def latest_of_conversation(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
-        readable = visibility(principal, alias="i")
-        rows = await self._read(
-            self._sql(LATEST_OF_CONVERSATION, readable=readable.sql),
-            readable.values | {"session": session, "limit": limit},
-            principal,
-        )
+        latest = self._bound(LATEST_OF_CONVERSATION, visibility(principal, alias="i"), session=session, limit=limit)
+        rows = await self._database.fetch(*latest, workspace=principal.workspace)
         return [item(row, collection=self._collection) for row in reversed(rows)]
 
     async def delete_one(self, external_id: str, *, principal: Principal) -> None:
-        exactly = visibility(principal, alias="i") & Predicate.of(
-            "i.external_id = %(external_id)s", external_id=external_id
-        )
-        if not await self._delete(exactly, principal):
+        exactly = Predicate.of("i.external_id = %(external_id)s", external_id=external_id)
+        if not await self._delete(visibility(principal, alias="i") & exactly, principal):
             raise _missing()
 
     async def delete(self, selection: ItemSelection, *, principal: Principal) -> int:
@@ -123,7 +109,7 @@ class PostgresItemRepository:
 
     async def _delete(self, selected: Predicate, principal: Principal) -> int:
         async with self._database.transaction(principal.workspace) as connection:
-            return (await connection.execute(self._sql(DELETE, selected=selected.sql), selected.values)).rowcount
+            return (await connection.execute(*self._bound(DELETE, selected))).rowcount
 
     def _selected(self, selection: ItemSelection, principal: Principal) -> Predicate:
         return (
@@ -132,12 +118,10 @@ class PostgresItemRepository:
             & named("i", prefix=selection.prefix)
         )
 
-    def _sql(self, statement: str, **predicates: str) -> str:
+    def _bound(self, template: str, condition: Predicate, **values: object) -> tuple[str, dict[str, object]]:
         columns = COLUMNS.format(backlog=self._tables.backlog)
-        return statement.format(items=self._tables.items, columns=columns, **predicates)
-
-    async def _read(self, statement: str, values: dict[str, object], principal: Principal) -> list[TupleRow]:
-        return await self._database.fetch(statement, values, workspace=principal.workspace)
+        statement = template.format(items=self._tables.items, columns=columns, condition=condition.sql)
+        return statement, condition.values | values
 
 
 def _missing() -> NotFoundError:

@@ -89,6 +89,10 @@ class Predicate:
     def __and__(self, other: Predicate) -> Predicate:
         return Predicate(clauses=[*self.clauses, *other.clauses], values=self.values | other.values)
 
+    def bind(self, template: str, *, table: str = "", **values: object) -> tuple[str, dict[str, object]]:
+        """Return the statement with this condition in place of ``{condition}``, and all its values."""
+        return template.format(condition=self.sql, table=table), self.values | values
+
 
 def visibility(principal: Principal, *, alias: str = "c") -> Predicate:
     """Return the condition on rows that the principal may read: workspace, clearance, scope and owner."""

@@ -9,31 +9,30 @@ from ragcorp.infrastructure.postgres.dense.similarity_scores import STORE_MEAN
 from ragcorp.infrastructure.postgres.lexical.bm25_statistics import PostgresSparseStatistics
 from ragcorp.infrastructure.postgres.workspaces.search_statistics import REFRESH_LEXICON
 
-HOLD_OFF_REFRESHES = (
+LOCK_OUT_REFRESHES = (
     """SELECT pg_advisory_xact_lock(hashtext('bm25_refresh'), id) FROM bm25_workspaces
        WHERE workspace = %(workspace)s""",
     "LOCK TABLE workspace_means, lexicon, lexicon_progress IN SHARE ROW EXCLUSIVE MODE",
 )
 """Locks out refreshes, which must not write after the removal."""
 
+_REMOVED_TABLES = (
+    "folder_files",
+    "episodes",  # cascades to turns and their entities
+    "documents",  # cascades to everything of them
+    "memory_items",  # cascades to vectors and backlog
+    "history_turns",
+    "entities",  # cascades to facts
+    *("fact_extractions", "embedding_cache", "workspace_means", "lexicon", "lexicon_progress"),
+    *("chunk_languages", "default_languages"),
+)
+
 REMOVE = (
-    "DELETE FROM folder_files WHERE workspace = %(workspace)s",
-    "DELETE FROM episodes WHERE workspace = %(workspace)s",  # cascades to turns and their entities
-    "DELETE FROM documents WHERE workspace = %(workspace)s",  # cascades to everything of them
-    "DELETE FROM memory_items WHERE workspace = %(workspace)s",  # cascades to vectors and backlog
-    "DELETE FROM history_turns WHERE workspace = %(workspace)s",
-    "DELETE FROM entities WHERE workspace = %(workspace)s",  # cascades to facts
-    "DELETE FROM fact_extractions WHERE workspace = %(workspace)s",
-    "DELETE FROM embedding_cache WHERE workspace = %(workspace)s",
-    "DELETE FROM workspace_means WHERE workspace = %(workspace)s",
-    "DELETE FROM lexicon WHERE workspace = %(workspace)s",
-    "DELETE FROM lexicon_progress WHERE workspace = %(workspace)s",
-    "DELETE FROM chunk_languages WHERE workspace = %(workspace)s",
-    "DELETE FROM default_languages WHERE workspace = %(workspace)s",
-    """DELETE FROM bm25_changes c USING bm25_workspaces w
-       WHERE w.id = c.workspace_id AND w.workspace = %(workspace)s""",
-    """DELETE FROM bm25_statistics s USING bm25_workspaces w
-       WHERE w.id = s.workspace_id AND w.workspace = %(workspace)s""",
+    *(f"DELETE FROM {table} WHERE workspace = %(workspace)s" for table in _REMOVED_TABLES),
+    *(
+        f"DELETE FROM {table} b USING bm25_workspaces w WHERE w.id = b.workspace_id AND w.workspace = %(workspace)s"
+        for table in ("bm25_changes", "bm25_statistics")
+    ),
     "DELETE FROM bm25_workspaces WHERE workspace = %(workspace)s",
 )
 
@@ -72,7 +71,7 @@ class PostgresWorkspaces:
 
     async def remove(self, workspace: str) -> None:
         async with self._database.transaction(workspace) as connection:
-            for statement in (*HOLD_OFF_REFRESHES, *REMOVE):
+            for statement in (*LOCK_OUT_REFRESHES, *REMOVE):
                 await connection.execute(statement, {"workspace": workspace})
 
     async def abandoned(self, pattern: str, *, older_than_days: float) -> list[str]:
