@@ -43,9 +43,9 @@ class ServerAccount:
 
     @classmethod
     def owning(cls, folder: Path) -> Self:
-        """The account that an existing cluster was made for, also when `postgres` was added to the system later.
+        """Return the account of an existing cluster, even if `postgres` was added to the system later.
 
-        Raises ConfigurationError when the cluster is another user's.
+        Raises ConfigurationError when the cluster belongs to another user.
         """
         info = folder.stat(follow_symlinks=False)
         if os.geteuid() == 0 and info.st_uid != 0:

@@ -25,7 +25,7 @@ _DEFAULTS: Mapping[str, str] = {
     "max_wal_size": "1GB",
     "timezone": "UTC",
     "log_timezone": "UTC",
-    # One file per day of the week, overwritten a week later; see also trim_logs.
+    # One file per day of the week, overwritten a week later; see also _trim_logs.
     "logging_collector": "on",
     "log_filename": "server-%a.log",
     "log_file_mode": "0600",
