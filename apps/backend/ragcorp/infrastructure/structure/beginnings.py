@@ -119,13 +119,13 @@ def _group(head: str, word: str, end: int, *, heading: bool) -> Beginning | None
     """Return an annex, title, chapter: a section by its heading."""
     gap = _GAP.match(head, end)
     start = gap.end() if gap else end
-    found = number_at(head, start, expected=True)
-    number = found.number if found else None
-    behind = found.end if found else end
-    letter = None if found else _LETTER.match(head, start)
+    span = number_at(head, start, expected=True)
+    number = span.number if span else None
+    behind = span.end if span else end
+    letter = None if span else _LETTER.match(head, start)
     if letter:
         number, behind = letter[0].lower(), letter.end()
-    first = _WORD.match(head, start) if gap and not found else None
+    first = _WORD.match(head, start) if gap and not span else None
     if first and folded(first[0]) in _FIRST:
         number, behind = folded(first[0]), first.end()
     rank = _GROUPS[word]
@@ -158,35 +158,35 @@ def _ordinal(head: str, word: str, *, heading: bool) -> Beginning | None:
     """Return a clause by its bare ordinal, ``SEGUNDA.- Precio``. Recitals are masculine and none."""
     if not word.endswith("a"):
         return None
-    found = number_at(head)
-    if not found:
+    span = number_at(head)
+    if not span:
         return None
-    separator = _SEPARATOR.match(head, found.end)
+    separator = _SEPARATOR.match(head, span.end)
     stopped = separator is not None and _STOPPED.search(separator[0]) is not None
-    title = _title(head, found.end, shouted=head.isupper())
-    if title is None or not (stopped or (heading and not title) or found.end == len(head)):
+    title = _title(head, span.end, shouted=head.isupper())
+    if title is None or not (stopped or (heading and not title) or span.end == len(head)):
         return None
     return Beginning(
-        kind=EntityKind.CLAUSE, rank=CLAUSE, number=found.number, name=_name(head, found.end, title), title=title,
+        kind=EntityKind.CLAUSE, rank=CLAUSE, number=span.number, name=_name(head, span.end, title), title=title,
         sure=False, titled=True,
     )  # fmt: skip
 
 
 def _figure(head: str, *, heading: bool, contract: bool) -> Beginning | None:
     """Return a part by its figure: ``4.2 Plazo``, ``2.ª Precio``."""
-    found = number_at(head)
-    if not found or not found.number.replace(".", "").isdecimal():
+    span = number_at(head)
+    if not span or not span.number.replace(".", "").isdecimal():
         return None
-    title = _title(head, found.end, shouted=False)
-    separator = _SEPARATOR.match(head, found.end)
+    title = _title(head, span.end, shouted=False)
+    separator = _SEPARATOR.match(head, span.end)
     between = separator[0] if separator else ""
-    behind = head[found.end + len(between) :]
-    depth = found.number.count(".")
+    behind = head[span.end + len(between) :]
+    depth = span.number.count(".")
     if not behind:
         if not (heading and contract):
             return None
-        return Beginning(kind=EntityKind.CLAUSE, rank=FIGURE + depth, number=found.number, name=head, title="")
-    ordinal = "ª" in head[: found.end + len(between)]
+        return Beginning(kind=EntityKind.CLAUSE, rank=FIGURE + depth, number=span.number, name=head, title="")
+    ordinal = "ª" in head[: span.end + len(between)]
     stopped = _STOPPED.search(between) is not None
     opens = behind[0].isupper() or behind[0] in "«\"“'¿¡"
     if title is None or not between or not opens or (ordinal and not stopped):
@@ -194,8 +194,8 @@ def _figure(head: str, *, heading: bool, contract: bool) -> Beginning | None:
     return Beginning(
         kind=EntityKind.CLAUSE if contract or not heading else EntityKind.SECTION,
         rank=CLAUSE if ordinal else FIGURE + depth,
-        number=found.number,
-        name=_name(head, found.end, title),
+        number=span.number,
+        name=_name(head, span.end, title),
         title=title,
         sure=heading and (depth > 0 or stopped),
         titled=ordinal,
@@ -220,8 +220,8 @@ def _title(head: str, end: int, *, shouted: bool) -> str | None:
             return None
         if not shouted and len(word) > 1 and word.isupper() and not behind.isupper():
             return None
-    found = _TITLE.match(behind)
-    title = found[0].strip() if found else ""
+    match = _TITLE.match(behind)
+    title = match[0].strip() if match else ""
     if len(title) > MAX_TITLE or len(title.split()) > MAX_TITLE_WORDS or not title[:1].isupper():
         return ""
     return title

@@ -14,13 +14,13 @@ from ragcorp.infrastructure.structure.text_span import Lines, TextSpan, UniqueKe
 MAX_IDENTIFIERS = 5_000
 """Of a document, the first in its text."""
 MAX_CONTENT = 1_000
-"""Characters of what is shown of one."""
+"""Characters of the displayed text of one."""
 MIN_CODE, MAX_CODE = 3, 60
 
 logger = logging.getLogger(__name__)
 
 _HYPHENS = "\u2010\u2011\u2012\u2013\u2212"
-"""What Word and PDF write for a hyphen."""
+"""Hyphens in text from Word and PDF."""
 _AS_HYPHEN = str.maketrans(dict.fromkeys(_HYPHENS, "-"))
 _TOKEN = re.compile(rf"(?<![^\W_])(?=[^\W_ªº])(?=[^\s\d]{{0,60}}[0-9])[^\W_ªº]+(?:[-./_{_HYPHENS}][^\W_ªº]+)*")
 _DASH = "\u2013"
@@ -76,7 +76,7 @@ class _Place:
 
 
 def identifier_spans(
-    text: str, lines: Lines, *, spans: Sequence[TextSpan], headings: frozenset[int], keys: UniqueKeys
+    text: str, lines: Lines, *, path: str, spans: Sequence[TextSpan], headings: frozenset[int], keys: UniqueKeys
 ) -> tuple[TextSpan, ...]:
     """Return one span per code: its definition (a row or line that begins with it), else its first occurrence.
 
@@ -103,13 +103,13 @@ def identifier_spans(
         logger.warning("a document has more than %d codes: the rest are not found by name", MAX_IDENTIFIERS)
     tables = _tables(text, lines)
     starts = [span.start for span in spans]
-    made: list[TextSpan] = []
+    codes: list[TextSpan] = []
     for name, place in sorted(places.items(), key=lambda item: item[1].offset):
         start, end, above = _shown(text, lines, place, headings, tables)
         owner = spans[max(bisect_right(starts, place.offset) - 1, 0)]
-        made.append(
+        codes.append(
             TextSpan(
-                key=keys.of(place.code),
+                key=keys.of(f"{path}#{place.code}"),
                 kind=EntityKind.IDENTIFIER,
                 name=place.code,
                 names=(name,),
@@ -121,7 +121,7 @@ def identifier_spans(
                 content=above + text[start:end],
             )
         )
-    return tuple(made)
+    return tuple(codes)
 
 
 def is_code(token: str) -> bool:
@@ -215,7 +215,7 @@ def _shown(
     """Return the displayed span of a code, and the header of its table if it is in one."""
     index = lines.index(place.offset)
     start, end = lines.starts[index], lines.end(index)
-    table = bisect_right(tables, index, key=lambda each: each[0]) - 1
+    table = bisect_right(tables, index, key=lambda table: table[0]) - 1
     if table >= 0 and tables[table][1] <= index < tables[table][2]:
         header, row, _ = tables[table]
         above = text[lines.starts[header] : lines.starts[row]]

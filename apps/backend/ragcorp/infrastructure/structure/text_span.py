@@ -75,17 +75,15 @@ class Lines:
 
 
 class UniqueKeys:
-    """Makes keys ``path#label``; one that is there already gets a number: ``path#label (2)``."""
+    """Numbers repeated keys: ``Session.user``, ``Session.user (2)``."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._taken: set[str] = set()
+    def __init__(self) -> None:
         self._counts: dict[str, int] = {}
 
-    def of(self, label: str) -> str:
-        key = wanted = f"{self._path}#{label}"
-        while key in self._taken:
-            self._counts[wanted] = self._counts.get(wanted, 1) + 1
+    def of(self, wanted: str) -> str:
+        key = wanted
+        while key in self._counts:
+            self._counts[wanted] += 1
             key = f"{wanted} ({self._counts[wanted]})"
-        self._taken.add(key)
+        self._counts[key] = 1
         return key
