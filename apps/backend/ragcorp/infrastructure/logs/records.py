@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from traceback import walk_tb
 from types import MappingProxyType
 
 from pythonjsonlogger.json import JsonFormatter
@@ -68,7 +69,7 @@ class RecordReader:
             message=self._masked(_message(record)),
             request_id=self._request_id(),
             fields={name: self._safe(value) for name, value in given.items()} if isinstance(given, Mapping) else {},
-            errors=tuple(self._shown(each) for each in _chain(error)),
+            errors=tuple(self._shown(cause) for cause in _chain(error)),
         )
 
     def _shown(self, error: BaseException) -> ShownError:
@@ -134,21 +135,16 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _frames(error: BaseException) -> Iterator[str]:
-    """Yield where the exception passed: file, line and function, the innermost last. No source, no local variable."""
-    frames = []
-    traceback = error.__traceback__
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        frames.append(f"{_short(code.co_filename)}:{traceback.tb_lineno} {code.co_name}")
-        traceback = traceback.tb_next
-    yield from frames[-MAX_FRAMES:]
+    """Yield file, line and function of each frame, the innermost last; no source and no local variable."""
+    for frame, line in list(walk_tb(error.__traceback__))[-MAX_FRAMES:]:
+        yield f"{_short(frame.f_code.co_filename)}:{line} {frame.f_code.co_name}"
 
 
 def _short(path: str) -> str:
     """Return a module's path from its package on, without the place of installation."""
     for root in ("/site-packages/", "/apps/backend/", "/lib/"):
-        _, found, rest = path.rpartition(root)
-        if found:
+        _, root_in_path, rest = path.rpartition(root)
+        if root_in_path:
             return rest
     return path.rpartition("/")[2]
 

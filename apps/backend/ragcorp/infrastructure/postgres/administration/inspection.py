@@ -1,4 +1,4 @@
-"""Inspects a database as the application role, and for a network service; read-only."""
+"""Inspects a database, as the application role and for a network service; read-only."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,10 +8,12 @@ import psycopg
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from ragcorp.domain.diagnosis import Contents, NetworkFacts, ServerFacts, StoredModel
+from ragcorp.domain.diagnosis import Contents, NetworkFacts, SearchFacts, ServerFacts, StoredModel
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.infrastructure.postgres.administration.leakproof import statements, unmarked
+from ragcorp.infrastructure.postgres.administration.migrations import VERSION
 from ragcorp.infrastructure.postgres.administration.row_level_security import IS_ON
-from ragcorp.infrastructure.postgres.connections.database import of_every_workspace
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database, of_every_workspace
 from ragcorp.infrastructure.postgres.connections.errors import translate
 from ragcorp.infrastructure.postgres.connections.indexes import INVALID_INDEXES_IN_USE
 from ragcorp.infrastructure.postgres.models.embedding_models import BACKLOG_TABLES, has_vectors
@@ -65,6 +67,13 @@ MOST_COUNTED = 10_000
 PASSAGES = f"SELECT count(*) FROM (SELECT FROM chunks LIMIT {MOST_COUNTED}) AS counted"
 
 NOW = "SELECT clock_timestamp()"
+
+SEARCH_FACTS = f"""
+    SELECT ({VERSION}),
+        ARRAY(SELECT dimensions FROM embedding_models WHERE name = %(name)s),
+        ARRAY({INVALID_INDEXES_IN_USE})::text[],
+        EXISTS (SELECT 1 FROM pg_ts_config WHERE cfgname = 'spanish')
+"""
 
 
 def inspect_server(dsn: str) -> ServerFacts:
@@ -134,3 +143,12 @@ def inspecting(dsn: str) -> Iterator[Connection[TupleRow]]:
             yield connection
     except psycopg.Error as error:
         raise translate(error) from error
+
+
+async def search_facts(database: Database, *, model: EmbeddingModel) -> SearchFacts:
+    """Raises StorageUnavailableError, with reason ``schema`` for a database without a schema."""
+    rows = await database.fetch(SEARCH_FACTS, {"name": model.name}, workspace=EVERY_WORKSPACE)
+    revision, widths, invalid, has_spanish = rows[0] if rows else (None, [], [], False)
+    return SearchFacts(
+        revision=revision, widths=tuple(widths), invalid_indexes=tuple(invalid), has_spanish=bool(has_spanish)
+    )

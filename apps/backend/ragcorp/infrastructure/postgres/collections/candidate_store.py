@@ -58,9 +58,9 @@ class PostgresCandidateStore:
         statement = candidate_statements.features(pool.tables, model_id=model_id, dimensions=dimensions)
         cosines: dict[tuple[HitKey, HitKey], float] = {}
         lexemes: dict[HitKey, frozenset[str]] = {}
-        for number, other, cosine, held in await self._rows(statement, pool.values, principal.workspace):
+        for number, other, cosine, item_lexemes in await self._rows(statement, pool.values, principal.workspace):
             if other is None:
-                lexemes[pool.keys[number]] = frozenset(held or ())
+                lexemes[pool.keys[number]] = frozenset(item_lexemes or ())
             else:
                 smaller, larger = sorted((pool.keys[number], pool.keys[other]))
                 cosines[smaller, larger] = cosine

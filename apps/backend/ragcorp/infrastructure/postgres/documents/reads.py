@@ -1,4 +1,4 @@
-"""The SQL that reads and deletes documents, and how a document's row reads."""
+"""The SQL that reads and deletes documents, and the mapping of their rows."""
 
 from psycopg.rows import TupleRow
 
@@ -60,13 +60,13 @@ FORGET_PASSAGES = """
 purged documents had. So a deleted document that is restored later is embedded anew."""
 
 
-def one(external_id: str, *, principal: Principal, deleted: bool = False) -> Predicate:
+def by_external_id(external_id: str, *, principal: Principal, deleted: bool = False) -> Predicate:
     """Return the condition that selects a readable document by name."""
     exactly = Predicate.of("d.external_id = %(external_id)s", external_id=external_id)
     return _readable(principal, deleted=deleted) & exactly
 
 
-def several(selection: DocumentSelection, *, principal: Principal, after: str | None = None) -> Predicate:
+def matching(selection: DocumentSelection, *, principal: Principal, after: str | None = None) -> Predicate:
     """Return the condition that selects readable documents, from behind the name ``after``."""
     return (
         _readable(principal, deleted=selection.deleted)
@@ -77,7 +77,7 @@ def several(selection: DocumentSelection, *, principal: Principal, after: str | 
 
 async def hide(connection: DriverConnection, selection: DocumentSelection, *, principal: Principal) -> int:
     """Mark the selection deleted and take its chunks and entities out of every index; return how many."""
-    hidden = await connection.execute(*several(selection, principal=principal).bind(HIDE))
+    hidden = await connection.execute(*matching(selection, principal=principal).bind(HIDE))
     ids = [row[0] for row in await hidden.fetchall()]
     for statement in DELETE_CONTENTS:
         await connection.execute(statement, {"ids": ids})

@@ -197,11 +197,11 @@ class PostgresDocumentRepository:
                 for row in ranked_rows
             ),
         )
-        every = sorted((-row[7], row[0]) for row in ranked_rows if row[7] is not None)
+        with_every_word = sorted((-row[7], row[0]) for row in ranked_rows if row[7] is not None)
         return _lexical_chunks(
             ranked,
             identifiers=rank_by_identifiers(code_rows, codes, ranked),
-            all_words=tuple(Hit(chunk_id=str(chunk_id), score=-negated) for negated, chunk_id in every),
+            all_words=tuple(Hit(chunk_id=str(chunk_id), score=-negated) for negated, chunk_id in with_every_word),
             cut=bool(rows and rows[0][3]),
         )
 

@@ -78,17 +78,17 @@ class PostgresDocumentStore:
         return outcomes
 
     async def get(self, external_id: str, *, principal: Principal, deleted: bool = False) -> Document:
-        selected = reads.one(external_id, principal=principal, deleted=deleted)
-        return reads.document(await self._one(reads.LIST, selected, principal))
+        selected = reads.by_external_id(external_id, principal=principal, deleted=deleted)
+        return reads.document(await self._read_one(reads.LIST, selected, principal))
 
     async def get_source(self, external_id: str, *, principal: Principal) -> SourceFile:
-        selected = reads.one(external_id, principal=principal)
-        content, media_type, filename = await self._one(reads.SOURCE, selected, principal)
+        selected = reads.by_external_id(external_id, principal=principal)
+        content, media_type, filename = await self._read_one(reads.SOURCE, selected, principal)
         return SourceFile(content=bytes(content), media_type=media_type, filename=filename)
 
     async def get_deleted(self, external_id: str, *, principal: Principal) -> tuple[Document, ParsedText, SourceFile]:
-        selected = reads.one(external_id, principal=principal, deleted=True)
-        text, page_starts, content, *row = await self._one(reads.WITH_SOURCE, selected, principal)
+        selected = reads.by_external_id(external_id, principal=principal, deleted=True)
+        text, page_starts, content, *row = await self._read_one(reads.WITH_SOURCE, selected, principal)
         document = reads.document(tuple(row))
         return (
             document,
@@ -99,7 +99,7 @@ class PostgresDocumentStore:
     async def list_page(
         self, selection: DocumentSelection, *, principal: Principal, limit: int, after: str | None = None
     ) -> DocumentPage:
-        selected = reads.several(selection, principal=principal, after=after)
+        selected = reads.matching(selection, principal=principal, after=after)
         rows = await self._database.fetch(*selected.bind(reads.LIST, limit=limit + 1), workspace=principal.workspace)
         page = tuple(reads.document(row) for row in rows[:limit])
         return DocumentPage(documents=page, next_after=page[-1].external_id if len(rows) > limit else None)
@@ -120,7 +120,7 @@ class PostgresDocumentStore:
         async with self._database.transaction(workspace) as connection:
             return await reads.purge(connection, older_than_days=older_than_days, principal=principal)
 
-    async def _one(self, statement: str, selected: Predicate, principal: Principal) -> TupleRow:
+    async def _read_one(self, statement: str, selected: Predicate, principal: Principal) -> TupleRow:
         rows = await self._database.fetch(*selected.bind(statement, limit=1), workspace=principal.workspace)
         if not rows:
             raise NotFoundError(

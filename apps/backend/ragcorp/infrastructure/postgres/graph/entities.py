@@ -232,9 +232,9 @@ async def _split(connection: DriverConnection, name: str, entity_id: int, *, pri
     await _renew_vectors(connection, sorted({row[0] for row in await cursor.fetchall()}))
 
 
-def taken(what: str) -> ConflictError:
+def taken(subject: str) -> ConflictError:
     return ConflictError(
-        f"The external_id is taken: there is {what} that you may not replace.",
+        f"The external_id is taken: there is {subject} that you may not replace.",
         field="external_id",
         remedy="Choose another external_id.",
     )
@@ -249,9 +249,9 @@ def reserved_form() -> InvalidInputError:
     )
 
 
-def readers_stay(what: str) -> InvalidInputError:
+def readers_stay(kind: str) -> InvalidInputError:
     return InvalidInputError(
-        f"The external_id of the {what} was made from who may read it.",
+        f"The external_id of the {kind} was made from who may read it.",
         field="visibility_scope",
         remedy="Leave sensitivity, visibility_scope and owner as they are, or store it anew and delete this one.",
     )

@@ -6,8 +6,7 @@ from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.dense.similarity_scores import STORE_MEAN
-from ragcorp.infrastructure.postgres.lexical.bm25_statistics import PostgresSparseStatistics
-from ragcorp.infrastructure.postgres.workspaces.search_statistics import REFRESH_LEXICON
+from ragcorp.infrastructure.postgres.workspaces.search_statistics import REFRESH_LEXICON, PostgresSparseStatistics
 
 LOCK_OUT_REFRESHES = (
     """SELECT pg_advisory_xact_lock(hashtext('bm25_refresh'), id) FROM bm25_workspaces
