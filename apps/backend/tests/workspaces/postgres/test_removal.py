@@ -11,8 +11,7 @@ from ragcorp.domain.collections import Collection
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
-from ragcorp.infrastructure.postgres.items.rows import TABLES
+from ragcorp.infrastructure.postgres.items.repository import TABLES, PostgresItemRepository
 from ragcorp.infrastructure.postgres.workspaces.registry import PostgresWorkspaces
 from support.conformance.stored_items import draft
 from support.storage.postgres import open_database, repository_over

@@ -1,14 +1,35 @@
 """The port ItemRepository over PostgreSQL."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemOutcome, ItemPage, ItemSelection
 from ragcorp.domain.exceptions import ConflictError, NotFoundError
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.items.rows import COLUMNS, TABLES, item
 from ragcorp.infrastructure.postgres.items.writes import read_name_key, save_items
-from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, filtered, named, visibility
+from ragcorp.infrastructure.postgres.tables import embedded as tables
+from ragcorp.infrastructure.postgres.tables.attributes import attribute_columns, read_attributes
+from ragcorp.infrastructure.postgres.tables.embedded import EmbeddedTable
+from ragcorp.infrastructure.postgres.visibility.predicates import (
+    HISTORY,
+    MEMORY,
+    FilterTable,
+    Predicate,
+    filtered,
+    named,
+    visibility,
+)
+
+TABLES: dict[Collection, tuple[EmbeddedTable, FilterTable]] = {
+    Collection.MEMORY: (tables.MEMORY, MEMORY),
+    Collection.HISTORY: (tables.HISTORY, HISTORY),
+}
+
+COLUMNS = f"""
+    i.id, i.external_id, i.text, i.session, i.speaker, i.entities, i.created_at, i.updated_at,
+    EXISTS (SELECT FROM {{backlog}} b WHERE b.item_id = i.id), {attribute_columns("i")}
+"""
 
 GET = """
     SELECT {columns} FROM {items} i WHERE {condition} AND i.external_id = %(external_id)s
@@ -72,7 +93,7 @@ class PostgresItemRepository:
             row = await cursor.fetchone()
             if row is None:
                 raise _missing()
-            draft = change(item(row, collection=self._collection))
+            draft = change(_item(row, collection=self._collection))
             if draft.external_id != external_id:
                 raise ConflictError("A change cannot rename an item.", field="external_id", remedy="Keep its name.")
             (outcome,) = await save_items(connection, self._tables, [draft], principal=principal)
@@ -83,7 +104,7 @@ class PostgresItemRepository:
         rows = await self._database.fetch(*get, workspace=principal.workspace)
         if not rows:
             raise _missing()
-        return item(rows[0], collection=self._collection)
+        return _item(rows[0], collection=self._collection)
 
     async def list_page(
         self, selection: ItemSelection, *, principal: Principal, limit: int, after: str | None = None
@@ -91,13 +112,13 @@ class PostgresItemRepository:
         selected = self._selected(selection, principal) & named("i", after=after)
         page = self._bound(LIST, selected, limit=limit + 1)
         rows = await self._database.fetch(*page, workspace=principal.workspace)
-        items = tuple(item(row, collection=self._collection) for row in rows[:limit])
+        items = tuple(_item(row, collection=self._collection) for row in rows[:limit])
         return ItemPage(items=items, next_after=items[-1].external_id if len(rows) > limit else None)
 
     async def latest_of_conversation(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
         latest = self._bound(LATEST_OF_CONVERSATION, visibility(principal, alias="i"), session=session, limit=limit)
         rows = await self._database.fetch(*latest, workspace=principal.workspace)
-        return [item(row, collection=self._collection) for row in reversed(rows)]
+        return [_item(row, collection=self._collection) for row in reversed(rows)]
 
     async def delete_one(self, external_id: str, *, principal: Principal) -> None:
         exactly = Predicate.of("i.external_id = %(external_id)s", external_id=external_id)
@@ -122,6 +143,23 @@ class PostgresItemRepository:
         columns = COLUMNS.format(backlog=self._tables.backlog)
         statement = template.format(items=self._tables.items, columns=columns, condition=condition.sql)
         return statement, condition.values | values
+
+
+def _item(row: Sequence[Any], *, collection: Collection) -> Item:
+    item_id, external_id, text, session, speaker, entities, created_at, updated_at, pending, *attributes = row
+    return Item(
+        id=str(item_id),
+        collection=collection,
+        external_id=external_id,
+        text=text,
+        attributes=read_attributes(attributes),
+        session=session,
+        speaker=speaker,
+        entities=tuple(entities),
+        pending=pending,
+        created_at=created_at,
+        updated_at=updated_at,
+    )
 
 
 def _missing() -> NotFoundError:

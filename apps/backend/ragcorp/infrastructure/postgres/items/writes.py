@@ -15,7 +15,6 @@ from ragcorp.domain.exceptions import ConflictError
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
 from ragcorp.infrastructure.postgres.embeddings.new_texts import enqueue_items
-from ragcorp.infrastructure.postgres.items.rows import content_hash
 from ragcorp.infrastructure.postgres.tables.attributes import attribute_values
 from ragcorp.infrastructure.postgres.tables.embedded import EmbeddedTable
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
@@ -123,6 +122,11 @@ async def save_items(
         rows = [_row(name, by_name[name], stored.get(name)) for name in part]
         statuses |= await _upsert(connection, tables, rows, principal=principal)
     return [ItemOutcome(external_id=name, status=statuses[name]) for name in names]
+
+
+def content_hash(*, speaker: str | None, text: str) -> bytes:
+    """Return the SHA-256 of the text that is embedded (``SPOKEN_TEXT``)."""
+    return hashlib.sha256((text if speaker is None else f"{speaker}: {text}").encode()).digest()
 
 
 def _external_id(draft: ItemDraft, *, key: bytes, attempt: int = 0) -> str:

@@ -5,6 +5,7 @@ from sqlalchemy import Connection, text
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import ConfigurationError, IncompatibleEmbeddingsError
 from ragcorp.infrastructure.postgres.connections.indexes import create_index, create_index_concurrently
+from ragcorp.infrastructure.postgres.tables.embedded import EMBEDDED
 from ragcorp.infrastructure.postgres.visibility.predicates import Predicate
 
 DEFAULT_MODEL = ("multilingual-e5-small", 384)
@@ -30,25 +31,12 @@ STORE_THRESHOLD = """
 """
 """A calibrated threshold stays."""
 
-VECTOR_TABLES = (
-    "chunk_embeddings",
-    "document_embeddings",
-    "memory_embeddings",
-    "history_embeddings",
-    "entity_embeddings",
-    "structural_entity_embeddings",
-)
+VECTOR_TABLES = (*(table.embeddings for table in EMBEDDED.values()), "document_embeddings")
 """Every table of vectors, each with the columns ``model_id`` and ``embedding``."""
 
 EXISTING_TABLES = "SELECT name FROM unnest(CAST(:names AS text[])) AS name WHERE to_regclass(name) IS NOT NULL"
 
-BACKLOG_TABLES = (
-    "embedding_backlog",
-    "memory_backlog",
-    "history_backlog",
-    "entity_backlog",
-    "structural_entity_backlog",
-)
+BACKLOG_TABLES = tuple(table.backlog for table in EMBEDDED.values())
 """Every embedding backlog, each with the columns ``workspace`` and ``failed``."""
 
 
