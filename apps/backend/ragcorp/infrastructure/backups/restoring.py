@@ -103,10 +103,7 @@ def check_backup(archive: Archive, *, known_revisions: Collection[str], head: st
 
 
 def check_target(dsn: str, manifest: Manifest, *, replace: bool) -> bool:
-    """Return whether the database has content. Raises ConflictError if it may not be replaced or is in use.
-
-    Raises ConfigurationError if it lacks an extension that cannot be added.
-    """
+    """Return whether the database has content. Raises ConflictError or ConfigurationError for an unsuitable target."""
     with connected(dsn) as connection:
         filled = has_content(count_rows(connection))
         if filled and not replace:

@@ -48,10 +48,7 @@ class Cluster:
 
 
 def locate(folder: DataFolder, *, system_dir: Path) -> Cluster | None:
-    """Return the finished cluster of a data folder, None if there is none yet.
-
-    Raises ConfigurationError when the pointer is damaged or its target is missing.
-    """
+    """Return the finished cluster, if any. Raises ConfigurationError for a damaged pointer or a missing target."""
     if folder.cluster.exists():
         return Cluster(home=folder.cluster, outside=False)
     cluster_id, state = _read_pointer(folder.pointer)
@@ -68,10 +65,7 @@ def locate(folder: DataFolder, *, system_dir: Path) -> Cluster | None:
 
 
 def place(folder: DataFolder, *, account: ServerAccount, system_dir: Path) -> Cluster:
-    """Choose the place of a new cluster and remove the leftovers of an interrupted start.
-
-    Raises ConfigurationError when the server's user can reach no place at all.
-    """
+    """Choose the place of a new cluster; remove leftovers. Raises ConfigurationError if the server can reach none."""
     inside = Cluster(home=folder.cluster, outside=False)
     inside.remove_leftovers()
     _remove_abandoned(folder, system_dir)

@@ -63,10 +63,7 @@ def has_unix_sockets() -> bool:
 
 
 def choose_endpoint(key: str, *, account: ServerAccount, system_dir: Path) -> Endpoint:
-    """A place to listen for the data folder named by ``key``.
-
-    Raises ConfigurationError when the socket folder is another user's or a symlink, or every candidate is too long.
-    """
+    """Return where the server of a folder listens. Raises ConfigurationError without a safe and short socket path."""
     if not has_unix_sockets():
         return Endpoint(socket_dir=None, port=_free_port())
     for base in _bases(account, system_dir):

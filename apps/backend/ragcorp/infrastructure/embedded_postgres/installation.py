@@ -63,10 +63,7 @@ def find_installation() -> Installation:
 
 
 def installation_for(account: ServerAccount, *, installed: Installation, system_dir: Path) -> Installation:
-    """The installation itself, or a copy that the account can reach when the virtual environment is closed to it.
-
-    Raises ConfigurationError when the copy cannot be run either.
-    """
+    """Return the installation, or a copy that the account can reach. Raises ConfigurationError if neither runs."""
     if not account.drops_privileges or installed.usable_by(account):
         return installed
     copy = _copy(installed, system_dir / "postgres")

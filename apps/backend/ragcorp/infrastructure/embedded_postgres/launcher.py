@@ -106,10 +106,7 @@ class EmbeddedPostgres:
             return self._running[1]
 
     def release(self) -> None:
-        """Leave; the last user process stops the server. Calling it again, or without a start, does nothing.
-
-        Raises nothing: without the lock, the server keeps running for the next start to join.
-        """
+        """Leave; the last user process stops the server. Raises nothing: without the lock the server keeps running."""
         with self._mutex:
             if not self._users.held:
                 return

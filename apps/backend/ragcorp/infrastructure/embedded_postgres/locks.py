@@ -130,10 +130,7 @@ def is_free(path: Path) -> bool:
 
 @contextmanager
 def server_lock(path: Path) -> Iterator[int]:
-    """Lock, and yield the descriptor for the postmaster. Raises BlockingIOError if the lock is taken.
-
-    Our copy is closed without unlocking: the server's processes keep the lock.
-    """
+    """Lock, and yield the descriptor that the server inherits; closing ours keeps the lock. Raises BlockingIOError."""
     descriptor = _open(path)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

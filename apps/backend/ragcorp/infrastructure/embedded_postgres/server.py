@@ -39,10 +39,7 @@ class Server:
     cluster_name: str
 
     def wait_for(self, *, deadline: float) -> Postmaster | None:
-        """Wait while a server starts or stops; return the ready postmaster, None if none runs.
-
-        Raises StorageUnavailableError with the reason "starting" if it is not ready in time.
-        """
+        """Return the ready postmaster, if one runs; wait while it starts or stops. Raises StorageUnavailableError."""
         while (postmaster := find_postmaster(self.cluster.pgdata)) is not None and postmaster.state != "ready":
             if time.monotonic() >= deadline:
                 raise _not_in_time(postmaster.state)

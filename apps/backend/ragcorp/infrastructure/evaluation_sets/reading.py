@@ -20,10 +20,7 @@ QRELS = ("qrels.tsv", "qrels/test.tsv")
 
 
 def read_set(folder: Path) -> EvaluationSet:
-    """Read the set in ``folder``; queries without a relevant document are left out.
-
-    Raises MissingFileError for a missing folder or file, and InvalidInputError for what is no such set.
-    """
+    """Read a set; leave out queries without a relevant document. Raises MissingFileError or InvalidInputError."""
     if not folder.is_dir():
         raise MissingFileError("There is no such folder.", field="DIR", remedy="Name the folder of an evaluation set.")
     tree = folder / TREE if (folder / TREE).is_dir() and not (folder / CORPUS).exists() else None

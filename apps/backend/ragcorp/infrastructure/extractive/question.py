@@ -250,10 +250,7 @@ def _are_nouns(words: Sequence[str]) -> bool:
 
 
 def without_question_words(question: str) -> str:
-    """Return the question without question words and helping words; other characters stay, as in codes.
-
-    A question of nothing else (a greeting) stays as it is.
-    """
+    """Return the question without question and helping words; codes stay, and a greeting stays as it is."""
     left = _TOKEN.sub(lambda word: " " if _is_empty(word.group()) else word.group(), _IDIOM.sub(" ", question))
     asks = all(folded_in_place(word) in QUESTION_WORDS for word in _TOKEN.findall(question))
     return left if asks or _TOKEN.search(left) else question

@@ -157,10 +157,7 @@ def _corrects_value(new: Scored, old: Scored, part: Part) -> bool:
 
 
 def _companion(chosen: Chosen, ranked: Sequence[Scored]) -> Scored | None:
-    """Return the sentence before or after on the same line, if it is nearly as good: they may answer together.
-
-    The sentence with the expected value is returned whatever its score.
-    """
+    """Return a neighbouring sentence of the line, if it has the expected value or is nearly as good."""
     best = chosen.scored
     statement = best.candidate.statement
     if statement.cells or statement.is_heading:

@@ -122,10 +122,7 @@ def make_terms(
     frequencies: Mapping[str, int],
     chunks: int,
 ) -> list[Term]:
-    """Return the terms in a fixed order, lexemes first. A phrase weighs as much as a lexeme in one chunk.
-
-    ``vocabulary`` are the lexemes of the passages.
-    """
+    """Return the terms, lexemes first, then phrases. ``vocabulary``: the lexemes of the passages."""
     rare = weight(chunks=chunks, frequency=1)
     terms: list[Term] = []
     for lexeme in sorted(lexemes):

@@ -158,10 +158,7 @@ def later_message(new: Candidate, old: Candidate) -> bool:
 
 
 def counterparts(old: Candidate, candidates: Iterable[Candidate], abouts: Mapping[UUID, str]) -> list[Candidate]:
-    """Return the sentences of newer versions that replace ``old`` in other words.
-
-    Their heading is about the same, and they have many of its words or announce a change.
-    """
+    """Return newer versions of a sentence: under a like heading, with many of its words or announcing a change."""
     if old.statement.cells:
         return []
     return [

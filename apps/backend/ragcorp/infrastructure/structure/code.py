@@ -84,10 +84,7 @@ class _Symbol:
 
 
 def code_entities(text: str, syntax: Syntax, *, path: str) -> list[CodeEntity]:
-    """Return the entities in text order, the file itself first unless nothing is left of it.
-
-    A definition inside a function is not an entity but a name of that function.
-    """
+    """Return the entities in text order, the file first if it has own text. A function names definitions inside it."""
     file_name = path.replace("\\", "/").rpartition("/")[2]
     file = _Symbol(start=0, end=len(text), own_start=0, body=0, kind=EntityKind.FILE)
     symbols = _entities(file, _with_surroundings(text, syntax), syntax.calls, stem=file_name.partition(".")[0])
@@ -129,10 +126,7 @@ def _kind(symbol: _Symbol) -> EntityKind:
 
 
 def _with_surroundings(text: str, syntax: Syntax) -> list[_Symbol]:
-    """Return the definitions, in text order, with their surroundings.
-
-    These are a wrapper (an export), comments and decorators right above, and the rest of the lines.
-    """
+    """Return the definitions with their wrappers (exports), leading comments, decorators and the rest of the lines."""
     by_end = {end: start for start, end in syntax.leading}
     by_start = dict(syntax.leading)
     wrappers = sorted(syntax.wrappers, reverse=True)
@@ -270,10 +264,7 @@ def _holder(stack: Sequence[_Symbol]) -> _Symbol:
 
 
 def _add_field(stack: Sequence[_Symbol], field_: _Symbol) -> None:
-    """Add a field to the names of its class or constant object, qualified only: many have a ``name``.
-
-    An attribute (``self.name``) belongs to the enclosing class.
-    """
+    """Add the qualified name of a field to its class or constant object; an attribute (``self.name``) to the class."""
     owner = stack[-1]
     if field_.base == ATTRIBUTE:
         owner = next((symbol for symbol in reversed(stack) if symbol.kind is EntityKind.CLASS), stack[0])

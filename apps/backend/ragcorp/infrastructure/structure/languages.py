@@ -25,10 +25,7 @@ _LEADING = ("comment", "line_comment", "block_comment", "decorator", "attribute_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeLanguage:
-    """``query`` is a file of ``queries/``; without one the grammar's own for tags is used.
-
-    The grammar is what ``function`` of the package ``tree_sitter_<name>`` returns.
-    """
+    """A grammar, ``tree_sitter_<name>.<function>()``, and its query in ``queries/``; by default that of the grammar."""
 
     name: str
     suffixes: tuple[str, ...]

@@ -44,10 +44,7 @@ not at all if a VACUUM is in the way."""
 
 
 class PostgresReembedding:
-    """Works on a ``database`` opened with the owner's ``dsn`` and a long statement timeout.
-
-    ``retry_seconds`` is the pause between the ``attempts`` to lock out writers.
-    """
+    """Works as the owner of the schema, with a long statement timeout; tries ``attempts`` times to lock out writers."""
 
     kinds: Sequence[str] = tuple(EMBEDDED)
 

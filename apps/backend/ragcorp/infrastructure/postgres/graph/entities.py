@@ -297,10 +297,7 @@ async def _renew_vectors(connection: DriverConnection, ids: Sequence[int]) -> No
 
 
 async def delete_entity(connection: DriverConnection, external_id: str, *, principal: Principal) -> None:
-    """Delete an entity and its readable facts. Raises NotFoundError.
-
-    If hidden facts remain, the entity stays for their readers, undeclared; for this principal it is gone.
-    """
+    """Delete an entity and its readable facts; for hidden facts it stays, undeclared. Raises NotFoundError."""
     cursor = await connection.execute(*readable_entities(principal).bind(LOCK_ONE, external_id=external_id))
     row = await cursor.fetchone()
     if row is None:

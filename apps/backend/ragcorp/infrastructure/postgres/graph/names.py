@@ -79,10 +79,7 @@ def renamed(external_id: str) -> str:
 
 
 async def rename_hidden(connection: DriverConnection, external_ids: Iterable[str], *, principal: Principal) -> None:
-    """Rename undeclared entities with one of the external_ids that the principal may not read.
-
-    Their readers keep them under another name; the principal does not learn of them.
-    """
+    """Rename undeclared entities with these external_ids that the principal may not read: it does not learn of them."""
     hidden = readable_entities(principal).bind(HIDDEN, external_ids=sorted(set(external_ids)))
     cursor = await connection.execute(*hidden)
     rows = [{"id": id_, "external_id": renamed(external_id)} for id_, external_id in await cursor.fetchall()]

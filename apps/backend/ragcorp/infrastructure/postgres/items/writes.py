@@ -158,10 +158,7 @@ def _parts(names: Sequence[str], by_name: Mapping[str, ItemDraft]) -> Iterator[l
 async def _stored(
     connection: DriverConnection, tables: EmbeddedTable, by_name: dict[str, ItemDraft], *, principal: Principal
 ) -> tuple[dict[str, _Stored], list[str]]:
-    """Return the readable stored items of these names, and the names of hidden ones.
-
-    The write also replaces items that change after this query.
-    """
+    """Return the readable stored items of these names, and the names of hidden ones."""
     readable = visibility(principal, alias="i")
     rows = [_row(name, draft, None) for name, draft in by_name.items()]
     cursor = await connection.execute(*readable.bind(FIND_STORED, table=tables.items, items=Jsonb(rows)))

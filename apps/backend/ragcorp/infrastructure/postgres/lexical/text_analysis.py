@@ -35,10 +35,7 @@ _WORD = re.compile(r"[^\W_]{2,100}")
 
 @lru_cache(maxsize=64)
 def word_frequencies(*, visible: str) -> str:
-    """Return the statement of each word's highest document frequency in the languages in use.
-
-    Columns: word, frequency. A lexeme counts if one of its first ``most`` chunks is readable.
-    """
+    """Columns: word, highest document frequency of its lexemes with a readable chunk among the first ``most``."""
     key, most = "bm25_key(w.id, counted.lexeme)", "(SELECT %(most)s::integer)"
     containing = readable_chunks("counted.lexeme", key, visible, most=most)
     return f"""

@@ -39,10 +39,7 @@ PASSAGE_COLUMNS: Mapping[str, str] = {
     "speaker": "NULL::text",
     "entities": "ARRAY[]::text[]",
 }
-"""The fields of a Chunk except its key, with their default columns.
-
-The reader derives a missing ``document_id`` or ``line_end``.
-"""
+"""The fields of a Chunk except its key, with default columns. A null ``document_id`` or ``line_end`` is derived."""
 
 
 class Share(Enum):
