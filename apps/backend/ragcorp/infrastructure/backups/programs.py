@@ -1,4 +1,4 @@
-"""PostgreSQL's client programs: where they are, how they log in, and what their failures mean."""
+"""PostgreSQL's client programs: paths, logins and translation of failures."""
 
 import os
 import re

@@ -24,7 +24,7 @@ class DataFolder:
     def prepare(self) -> None:
         """Create the folder with mode 0700, or check the existing one without changing its mode.
 
-        Raises ConfigurationError if it is no folder, another user's, writable by everyone or not writable by this user.
+        Raises ConfigurationError if it is a file, another user's, writable by everyone or not writable by this user.
         """
         if any(parent.is_file() for parent in self.path.parents):
             raise _unusable("The data folder lies below a file.", "Choose a path below folders only.")

@@ -98,8 +98,12 @@ def _trustworthy(base: Path) -> bool:
     except OSError:
         return False
     others_write = info.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    ours = info.st_uid in (0, os.geteuid())
-    return ours and (not others_write or bool(info.st_mode & stat.S_ISVTX)) and os.access(base, os.W_OK | os.X_OK)
+    is_trusted_owner = info.st_uid in (0, os.geteuid())
+    return (
+        is_trusted_owner
+        and (not others_write or bool(info.st_mode & stat.S_ISVTX))
+        and os.access(base, os.W_OK | os.X_OK)
+    )
 
 
 def _claim(folder: Path, account: ServerAccount) -> None:

@@ -97,7 +97,7 @@ def _copy(installed: Installation, folder: Path) -> Installation:
             sync_folder(fresh)
             try:
                 fresh.rename(target)
-            except OSError:  # another process may have been faster: its copy is as good as ours
+            except OSError:  # another process may have been faster with the same copy
                 if not target.exists():
                     raise
         finally:

@@ -1,7 +1,7 @@
 """Reads evaluation sets in the layout of BEIR: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels.tsv``.
 
 Thakur et al.: BEIR, NeurIPS 2021 (datasets and benchmarks). ``queries.jsonl`` may name a ``kind`` a query, and the
-judgements may stand in ``qrels/test.tsv``. In place of ``corpus.jsonl`` a set may hold the folder ``files``: each file
+judgements may be in ``qrels/test.tsv``. In place of ``corpus.jsonl`` a set may have the folder ``files``: each file
 of it is a passage, and its path below that folder is the id. Every error names file and line.
 """
 
@@ -81,7 +81,7 @@ def _passages(folder: Path) -> list[Passage]:
 
 
 def _files(tree: Path) -> list[Passage]:
-    """Hidden files and folders are no passages, nor are links."""
+    """Skips hidden files, hidden folders and links."""
     passages: list[Passage] = []
     for path in sorted(tree.rglob("*")):
         relative = path.relative_to(tree)

@@ -26,7 +26,7 @@ YES_NO = {
     "ca": ("Sí", "No"),
 }
 EARLIER = {"es": "Antes", "en": "Earlier", "pt": "Antes", "fr": "Avant", "it": "Prima", "de": "Früher", "ca": "Abans"}
-"""Precedes the citation of a statement that is no longer in force. It is not quoted: it is not the answer."""
+"""Introduces the citation of a statement that is no longer in force, without quoting it."""
 
 _WORD = re.compile(r"[^\W_]+")
 _NOW = re.compile(r"^(?:ahora|actual|vigente|nuev[oa]|now|current|new|agora|atual)\b")

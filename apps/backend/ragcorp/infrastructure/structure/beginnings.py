@@ -121,21 +121,21 @@ def _group(head: str, word: str, end: int, *, heading: bool) -> Beginning | None
     start = gap.end() if gap else end
     span = number_at(head, start, expected=True)
     number = span.number if span else None
-    behind = span.end if span else end
+    rest_start = span.end if span else end
     letter = None if span else _LETTER.match(head, start)
     if letter:
-        number, behind = letter[0].lower(), letter.end()
+        number, rest_start = letter[0].lower(), letter.end()
     first = _WORD.match(head, start) if gap and not span else None
     if first and folded(first[0]) in _FIRST:
-        number, behind = folded(first[0]), first.end()
+        number, rest_start = folded(first[0]), first.end()
     rank = _GROUPS[word]
     if number is None and (rank != _UNNUMBERED or len(head) > MAX_TITLE):
         return None
-    title = _title(head, behind, shouted=head[:end].isupper())
+    title = _title(head, rest_start, shouted=head[:end].isupper())
     if title is None or not (number or heading or head[:end].isupper() or not title):
         return None
     label = f"{head[:end]} {number}" if number else ""
-    name = _name(head, behind, title)
+    name = _name(head, rest_start, title)
     return Beginning(kind=EntityKind.SECTION, rank=rank, number=None, name=name, title=title, group=label)
 
 
@@ -145,12 +145,12 @@ def _provision(head: str, end: int, *, heading: bool) -> Beginning | None:
     if not word or folded(word[0]) not in _PROVISION_KINDS:
         return None
     number = _number_after(head, word.end())
-    behind = number.end if number else word.end()
-    title = _title(head, behind, shouted=head[:end].isupper())
+    rest_start = number.end if number else word.end()
+    title = _title(head, rest_start, shouted=head[:end].isupper())
     if title is None or (number is None and not heading and title and not head[:end].isupper()):
         return None
     label = f"{head[: word.end()]} {number.number}" if number else ""
-    name = _name(head, behind, title)
+    name = _name(head, rest_start, title)
     return Beginning(kind=EntityKind.SECTION, rank=_UNNUMBERED, number=None, name=name, title=title, group=label)
 
 
@@ -180,15 +180,15 @@ def _figure(head: str, *, heading: bool, contract: bool) -> Beginning | None:
     title = _title(head, span.end, shouted=False)
     separator = _SEPARATOR.match(head, span.end)
     between = separator[0] if separator else ""
-    behind = head[span.end + len(between) :]
+    rest = head[span.end + len(between) :]
     depth = span.number.count(".")
-    if not behind:
+    if not rest:
         if not (heading and contract):
             return None
         return Beginning(kind=EntityKind.CLAUSE, rank=FIGURE + depth, number=span.number, name=head, title="")
     ordinal = "ª" in head[: span.end + len(between)]
     stopped = _STOPPED.search(between) is not None
-    opens = behind[0].isupper() or behind[0] in "«\"“'¿¡"
+    opens = rest[0].isupper() or rest[0] in "«\"“'¿¡"
     if title is None or not between or not opens or (ordinal and not stopped):
         return None
     return Beginning(
@@ -206,21 +206,21 @@ def _title(head: str, end: int, *, shouted: bool) -> str | None:
     """Return the title after a number, "" without one, None if the line only mentions the number."""
     separator = _SEPARATOR.match(head, end)
     between = separator[0] if separator else ""
-    behind = head[end + len(between) :].strip()
-    if not behind:
+    rest = head[end + len(between) :].strip()
+    if not rest:
         return ""
-    if not between or behind[0] in ",;/":
+    if not between or rest[0] in ",;/":
         return None
-    if behind[0] in "([":
-        inside = behind[1:].partition(")")[0]
+    if rest[0] in "([":
+        inside = rest[1:].partition(")")[0]
         return inside if inside[:1].isupper() and len(inside) <= MAX_TITLE else None
     if not _STOPPED.search(between):
-        word = behind.split(maxsplit=1)[0].rstrip(".,;:")
-        if not (behind[0].isupper() or behind[0] in '«"“¿¡'):
+        word = rest.split(maxsplit=1)[0].rstrip(".,;:")
+        if not (rest[0].isupper() or rest[0] in '«"“¿¡'):
             return None
-        if not shouted and len(word) > 1 and word.isupper() and not behind.isupper():
+        if not shouted and len(word) > 1 and word.isupper() and not rest.isupper():
             return None
-    match = _TITLE.match(behind)
+    match = _TITLE.match(rest)
     title = match[0].strip() if match else ""
     if len(title) > MAX_TITLE or len(title.split()) > MAX_TITLE_WORDS or not title[:1].isupper():
         return ""

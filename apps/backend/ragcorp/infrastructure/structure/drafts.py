@@ -94,7 +94,7 @@ class Drafts:
         )
 
     def _last(self, start: int, end: int) -> int:
-        """Return the offset of the last character that is no white space."""
+        """Return the offset of the last character that is not white space."""
         while end > start + 1 and self._text[end - 1].isspace():
             end -= 1
         return end - 1

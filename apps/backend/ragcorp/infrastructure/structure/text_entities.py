@@ -16,7 +16,7 @@ MAX_LABEL = 200
 
 
 def text_entities(text: str, *, path: str, plain: bool) -> tuple[TextSpan, ...]:
-    """Return the entities of a text that is no code: its parts in order, then its identifiers.
+    """Return the entities of a text other than code: its parts in order, then its identifiers.
 
     The own spans of the parts follow one another without a gap, from the first line that is not blank. ``plain``: a
     line that looks like a Markdown heading is not one.

@@ -9,7 +9,7 @@ from ragcorp.domain.structure.entities import EntityKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextSpan:
-    """An entity of a text: its own text is ``[start, end)``, without what lies inside it.
+    """An entity of a text: its own text is ``[start, end)``, without its parts.
 
     Lines are 1-based and inclusive, those of the whole span. ``content`` is set for identifiers alone, which repeat
     the text of others: the line, table row or paragraph.
@@ -58,7 +58,7 @@ class Lines:
         return bisect_right(self.starts, offset) - 1
 
     def end(self, index: int) -> int:
-        """Return the offset behind a line, without its line feed."""
+        """Return the offset after a line, without its line feed."""
         return self.starts[index + 1] - 1 if index + 1 < len(self.starts) else len(self.text)
 
     def head(self, index: int, characters: int) -> str:

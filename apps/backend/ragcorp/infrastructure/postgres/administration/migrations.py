@@ -228,7 +228,7 @@ def state(dsn: str) -> MigrationState:
 
 
 def _driver_error(error: BaseException) -> BaseException:
-    """Return the driver's error behind one of SQLAlchemy, which may describe a later rollback."""
+    """Return the driver's error that caused one of SQLAlchemy, which may describe a later rollback."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, psycopg.Error):

@@ -38,9 +38,9 @@ HIDE = """
 
 DELETE_CONTENTS = (
     "DELETE FROM chunks WHERE document_id = ANY(%(ids)s)",
-    "DELETE FROM structured_documents WHERE document_id = ANY(%(ids)s)",  # with them their entities
+    "DELETE FROM structured_documents WHERE document_id = ANY(%(ids)s)",  # cascades to their entities
 )
-"""Statements of their own: their snapshots have the chunks of a save that the lock waited for."""
+"""Separate statements: their snapshots include the chunks of a save that the lock waited for."""
 
 PURGE = """
     DELETE FROM documents d WHERE d.deleted_at <= now() - make_interval(secs => %(seconds)s) AND {condition}
@@ -67,7 +67,7 @@ def by_external_id(external_id: str, *, principal: Principal, deleted: bool = Fa
 
 
 def matching(selection: DocumentSelection, *, principal: Principal, after: str | None = None) -> Predicate:
-    """Return the condition that selects readable documents, from behind the name ``after``."""
+    """Return the condition that selects readable documents, after the name ``after``."""
     return (
         _readable(principal, deleted=selection.deleted)
         & filtered(selection.filters, table=DOCUMENTS, alias="d")

@@ -40,7 +40,7 @@ LONGEST_WRITE = timedelta(hours=1)
 ATTEMPTS = 240
 RETRY_SECONDS = 0.5
 """Number and spacing of the attempts of a switch to get its locks. Each blocks writers for at most half a second, or
-not at all if a VACUUM is in the way."""
+not at all while a VACUUM runs."""
 
 
 class PostgresReembedding:

@@ -86,7 +86,7 @@ BEGIN_CHANGE = """
     SELECT set_config('lock_timeout', (setting::integer + 500)::text, true), set_config('statement_timeout', '0', true)
     FROM pg_settings WHERE name = 'deadlock_timeout'
 """
-"""Above deadlock_timeout (ms): only after that wait does PostgreSQL cancel an autovacuum in the way."""
+"""Above deadlock_timeout (ms): only after that wait does PostgreSQL cancel a blocking autovacuum."""
 
 LOCK_MAINTENANCE = f"LOCK TABLE {', '.join(LOCKED)} IN SHARE UPDATE EXCLUSIVE MODE"
 """Waits for VACUUM, ANALYZE and index builds, then blocks them; readers and writers go on."""

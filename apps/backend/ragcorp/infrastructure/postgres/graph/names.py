@@ -1,4 +1,4 @@
-"""Derives the external_ids of entities without one, and renames hidden entities that are in the way."""
+"""Derives the external_ids of entities without one, and renames hidden entities that occupy one."""
 
 import secrets
 from collections.abc import Iterable, Sequence

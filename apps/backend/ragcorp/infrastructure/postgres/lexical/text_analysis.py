@@ -80,8 +80,8 @@ class PostgresTextAnalyzer:
 class PostgresTermFrequencies:
     """One statement per call.
 
-    Frequencies are the workspace's, as in ranking, for words of a readable chunk (ADR-033); of other words they are 0,
-    as of words that do not occur.
+    Frequencies are the workspace's, as in ranking, for words of a readable chunk (ADR-033); for other words they are 0,
+    as for words that do not occur.
     """
 
     def __init__(self, *, database: Database, default_language: str = "es") -> None:

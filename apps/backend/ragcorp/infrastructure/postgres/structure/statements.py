@@ -35,7 +35,7 @@ OWN_VECTORS = CollectionTable(
     lexemes="NULL::tsvector",
     vectors=Vectors(table="structural_entity_embeddings", key="item_id", backlog="structural_entity_backlog"),
 )
-"""Entities with vectors of their own."""
+"""Entities that have vectors."""
 
 
 @lru_cache(maxsize=64)

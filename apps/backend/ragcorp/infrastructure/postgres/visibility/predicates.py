@@ -48,8 +48,8 @@ class FilterTable:
 
 
 def _columns(*more: str) -> dict[str, str]:
-    every = ("language", "artifact_type", "sensitivity", "visibility_scope", "owner", "occurred_at", *more)
-    return {name: name for name in every}
+    names = ("language", "artifact_type", "sensitivity", "visibility_scope", "owner", "occurred_at", *more)
+    return {name: name for name in names}
 
 
 _OF_ITEMS = _columns("external_id", METADATA, "session", "speaker")
@@ -116,7 +116,7 @@ def visibility(principal: Principal, *, alias: str = "c") -> Predicate:
 
 
 def named(alias: str, *, prefix: str = "", after: str | None = None) -> Predicate:
-    """Return the condition on rows whose external_id starts with ``prefix`` and comes behind ``after``."""
+    """Return the condition on rows whose external_id starts with ``prefix`` and sorts after ``after``."""
     predicate = Predicate()
     if prefix:
         # an index serves the bound even if the prefix is not known at planning
@@ -230,7 +230,7 @@ class _Rendering:
             # the shortest decimal: a cast from float8 would round to 15 digits
             number = self._bound(Decimal(repr(value)))
             kind, stored, bound = "number", f"({column} -> {key})::numeric", f"{number}::numeric"
-        # CASE: conditions of an AND may be evaluated in any order, and casting a value that is no number fails
+        # CASE: conditions of an AND may be evaluated in any order, and casting a value other than a number fails
         return f"CASE jsonb_typeof({column} -> {key}) WHEN '{kind}' THEN {stored} {sign} {bound} ELSE false END"
 
     def _column(self, name: str) -> str:
