@@ -154,7 +154,7 @@ class PostgresReembedding:
                     definition = vector_index(table, model_id=model_id, dimensions=model.dimensions)
                     await connection.execute(_drop(name))
                     await connection.execute(f'CREATE INDEX CONCURRENTLY "{name}" {definition}')
-            report(done, len(VECTOR_TABLES))
+            report(len(VECTOR_TABLES), len(VECTOR_TABLES))
 
     async def activate(self, model: EmbeddingModel, *, rejected: Rejected) -> None:
         for _ in range(self._attempts):
