@@ -184,7 +184,7 @@ def _put_in_place(fresh: Path, file: Path, *, overwrite: bool) -> None:
 
 def _not_a_backup() -> InvalidInputError:
     return InvalidInputError(
-        "The file is no backup of ragcorp, or not the whole of one.",
+        "The file is not a complete backup of ragcorp.",
         field="FILE",
         remedy="Give a file that `ragcorp backup` made; a dump of pg_dump's own is restored with pg_restore.",
     )

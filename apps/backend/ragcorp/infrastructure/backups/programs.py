@@ -172,9 +172,9 @@ def _login_file(dsn: str, *, options: str) -> Path:
     lines = [f"[{_SERVICE}]", *(f"{name}={value}" for name, value in parts.items() if value)]
     if any(line != line.strip() or "\n" in line or "\r" in line for line in lines):
         raise ConfigurationError(
-            "A value in the address of the database ends in a space or holds a line end.",
+            "A value in the address of the database ends in a space or contains a line break.",
             field="DATABASE_OWNER_URL",
-            remedy="PostgreSQL's programs read no such value from a file: choose another password or name.",
+            remedy="PostgreSQL's programs cannot read such a value from a file: choose another password or name.",
         )
     handle, name = tempfile.mkstemp(prefix="ragcorp-login-")  # for its owner alone
     with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -39,7 +39,7 @@ def write_backup(
         row = connection.execute(_SNAPSHOT).fetchone()
         if row is None or connection.execute("SELECT to_regclass('public.alembic_version')").fetchone() == (None,):
             raise ConfigurationError(
-                "The database holds no ragcorp yet: there is nothing to back up.",
+                "The database contains no ragcorp schema: there is nothing to back up.",
                 remedy="Check DATABASE_URL or the data folder; `ragcorp migrate` makes a new database.",
             )
         manifest = Manifest(

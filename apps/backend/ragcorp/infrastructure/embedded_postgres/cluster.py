@@ -128,7 +128,7 @@ def _write_pointer(path: Path, cluster_id: str, state: str) -> None:
 
 def _damaged() -> ConfigurationError:
     return ConfigurationError(
-        "The file of the data folder that says where the database files are is damaged.",
+        "The file in the data folder with the location of the database files is damaged.",
         field="data_dir",
         remedy="Restore cluster.json from a backup of the data folder, or choose a new data folder.",
     )

@@ -73,7 +73,7 @@ def explain(log_text: str, *, action: str, secrets: Iterable[str] = ()) -> Ragco
     return StorageUnavailableError(
         f"The embedded PostgreSQL {action}: {reason}",
         reason="start_failed",
-        remedy="The full log is in the place that this command names: ragcorp doctor",
+        remedy="See the full log; `ragcorp doctor` shows its path.",
     )
 
 

@@ -121,5 +121,5 @@ def _database_errors_translated() -> Iterator[None]:
             if refused
             else f"The embedded PostgreSQL could not set up its roles (SQLSTATE {error.sqlstate}).",
             reason="setup_failed",
-            remedy="See the server's log, in the place that this command names: ragcorp doctor",
+            remedy="See the server's log; `ragcorp doctor` shows its path.",
         ) from error

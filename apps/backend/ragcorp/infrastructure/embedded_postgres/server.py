@@ -153,7 +153,7 @@ def _not_in_time(state: str) -> StorageUnavailableError:
     return StorageUnavailableError(
         f"The embedded PostgreSQL is still {doing}.",
         reason="starting",
-        remedy="Wait a little and start again: it goes on by itself. Or allow a longer start time.",
+        remedy="Wait and start again: the server continues by itself. Or allow a longer start time.",
     )
 
 

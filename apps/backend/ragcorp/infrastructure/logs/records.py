@@ -108,7 +108,7 @@ def _message(record: logging.LogRecord) -> str:
         except (TypeError, ValueError):
             return str(record.msg)
     if library not in TEMPLATED:
-        return f"(what this library says is withheld: it may hold values; {record.funcName}, line {record.lineno})"
+        return f"(message withheld: it may contain values; {record.funcName}, line {record.lineno})"
     template = str(record.msg).partition("\n")[0]
     try:
         return template % tuple(map(_argument, record.args)) if isinstance(record.args, tuple) else template

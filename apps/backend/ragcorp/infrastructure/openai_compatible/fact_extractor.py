@@ -132,10 +132,10 @@ def borne_out(answer: str | None, *, text: str) -> Extraction:
 def _read(answer: str | None) -> Sequence[Mapping[str, str | None]]:
     whole = strict_json.parse(answer or "")
     if not isinstance(whole, dict) or set(whole) != {"facts"} or not isinstance(whole["facts"], list):
-        raise ValueError("no object with facts")
+        raise ValueError("not an object with facts")
     for item in whole["facts"]:
         if not isinstance(item, dict) or set(item) != set(FACT["properties"]):
-            raise ValueError("another fact than asked for")
+            raise ValueError("unexpected fields of a fact")
         for name, value in item.items():
             if not isinstance(value, str) and not (value is None and name in ("valid_from", "valid_to")):
                 raise ValueError("a field of another type")

@@ -32,8 +32,8 @@ HAS_VERSION_TABLE = "SELECT to_regclass('alembic_version') IS NOT NULL"
 ADD_VECTOR = "CREATE EXTENSION IF NOT EXISTS vector"
 
 STOP_OLDER_PROCESSES = (
-    f"Migration {row_level_security.REVISION} turns row-level security on: a process of an older version sees no rows "
-    "from now on, and says nothing of it. Stop every one."
+    f"Migration {row_level_security.REVISION} turns row-level security on: a process of an older version now "
+    "sees no rows and reports no error. Stop all of them."
 )
 
 logger = logging.getLogger(__name__)
@@ -204,7 +204,7 @@ def head_revision() -> str:
     """Return the newest revision of this version. Blocking."""
     head = ScriptDirectory(str(scripts_folder())).get_current_head()
     if head is None:
-        raise StorageUnavailableError("This installation carries no migrations.", reason="schema")
+        raise StorageUnavailableError("This installation contains no migrations.", reason="schema")
     return head
 
 

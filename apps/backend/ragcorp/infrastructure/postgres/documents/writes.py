@@ -105,15 +105,15 @@ async def save_documents(
         stored = existing.get(write.external_id)
         if restoring and (stored is None or not stored.deleted or stored.content_hash != write.content_hash):
             raise NotFoundError(
-                "There is no deleted document of that name any more.",
+                "There is no longer a deleted document of that name.",
                 field="external_id",
-                remedy="It was written, restored or purged meanwhile: look it up.",
+                remedy="It was written, restored or purged meanwhile: read it again.",
             )
         if expected is not None and (stored is None or stored.deleted or stored.content_hash != expected):
             raise ConflictError(
                 "The document was written or deleted meanwhile.",
                 field="external_id",
-                remedy="Read it again, and make the change on what it is now.",
+                remedy="Read it again and repeat the change on the new version.",
             )
     changed = {
         external_id: stored

@@ -62,14 +62,14 @@ class PostgresReembedding:
         async with self._connection() as guard:
             if not await _value(guard, statements.MAY_CHANGE):
                 raise ConfigurationError(
-                    "Changing the embedding model makes indexes, which only the owner of the tables may.",
+                    "Only the owner of the tables may change the embedding model: the change creates indexes.",
                     field="DATABASE_OWNER_URL",
                     remedy="Set DATABASE_OWNER_URL to the DSN that `ragcorp migrate` uses.",
                 )
             if not await _value(guard, f"SELECT pg_try_advisory_lock({ADVISORY_LOCK})"):
                 raise ConflictError(
                     "Another process is changing the embedding model of this database.",
-                    remedy="Wait for it, or stop it; `ragcorp reembed --status` tells how far it is.",
+                    remedy="Wait for it, or stop it; `ragcorp reembed --status` shows its progress.",
                 )
             yield
 
@@ -167,10 +167,10 @@ class PostgresReembedding:
                 pass
             await asyncio.sleep(self._retry_seconds)
         raise StorageUnavailableError(
-            "The switch did not get its locks: a VACUUM or ANALYZE, or a transaction that writes, kept them all the "
-            "while. Nothing was switched; the vectors are kept.",
+            "The switch did not get its locks: a VACUUM or ANALYZE, or a writing transaction, kept them. Nothing was "
+            "switched; the vectors are kept.",
             reason="locked",
-            remedy="Run the same command again. pg_stat_activity shows who holds them: a VACUUM, or the oldest "
+            remedy="Run the same command again. pg_stat_activity shows the lock holder: a VACUUM, or the oldest "
             "xact_start.",
         )
 
@@ -240,9 +240,9 @@ async def _id(connection: DriverConnection, model: EmbeddingModel) -> int:
     row = await (await connection.execute(statements.MODEL_ID, _named(model))).fetchone()
     if row is None:
         raise NotFoundError(
-            "The database knows no such embedding model.",
+            "The database has no such embedding model.",
             field="--model",
-            remedy="`ragcorp reembed --status` lists the models that it has vectors of.",
+            remedy="`ragcorp reembed --status` lists the models with vectors.",
         )
     return int(row[0])
 

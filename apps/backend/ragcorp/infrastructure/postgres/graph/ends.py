@@ -109,9 +109,9 @@ def _named(reference: EntityReference, readers: Readers) -> NamedEntity:
 
 def _unknown(reference: EntityReference) -> RagcorpError:
     return InvalidInputError(
-        f"{reference.field} is no entity that is stored.",
+        f"{reference.field} is not a stored entity.",
         field=f"{reference.field}.external_id",
-        remedy="Load the entity first, or call it by its name: then it is made.",
+        remedy="Load the entity first, or reference it by name, which creates it.",
     )
 
 

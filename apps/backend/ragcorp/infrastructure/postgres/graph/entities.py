@@ -221,7 +221,7 @@ async def _refusal(
     if await cursor.fetchone() is None:
         return None
     return ConflictError(
-        "There are facts on the entity that more may read than could then read it.",
+        "Facts of the entity have readers who could no longer read it.",
         field="visibility_scope",
         remedy="Narrow or delete these facts first.",
     )
@@ -234,7 +234,7 @@ async def _split(connection: DriverConnection, name: str, entity_id: int, *, pri
 
 def taken(subject: str) -> ConflictError:
     return ConflictError(
-        f"The external_id is taken: there is {subject} that you may not replace.",
+        f"The external_id belongs to {subject} that you may not replace.",
         field="external_id",
         remedy="Choose another external_id.",
     )
@@ -243,7 +243,7 @@ def taken(subject: str) -> ConflictError:
 def reserved_form() -> InvalidInputError:
     """The same error for every name of that form that the principal does not see, existing or not."""
     return InvalidInputError(
-        "The external_id has the form of those that are made here, and follows from something else.",
+        "The external_id has the form of generated ones, but was not generated for this draft.",
         field="external_id",
         remedy="Leave external_id out, or choose one of another form.",
     )
@@ -251,9 +251,9 @@ def reserved_form() -> InvalidInputError:
 
 def readers_stay(kind: str) -> InvalidInputError:
     return InvalidInputError(
-        f"The external_id of the {kind} was made from who may read it.",
+        f"The external_id of the {kind} was generated from its readers.",
         field="visibility_scope",
-        remedy="Leave sensitivity, visibility_scope and owner as they are, or store it anew and delete this one.",
+        remedy="Keep sensitivity, visibility_scope and owner, or store a new one and delete this one.",
     )
 
 

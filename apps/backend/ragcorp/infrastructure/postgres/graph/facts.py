@@ -260,7 +260,7 @@ def _checked(provenance: Provenance, source: Source | None) -> Source | GraphFai
     if source is None:
         field = "document" if provenance.document is not None else "chunk_id"
         error = InvalidInputError(
-            "provenance names nothing that is stored.",
+            "provenance refers to nothing that is stored.",
             field=f"provenance.{field}",
             remedy="Ingest the document first, or leave provenance out.",
         )

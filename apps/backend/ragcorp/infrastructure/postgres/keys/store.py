@@ -59,9 +59,9 @@ class PostgresKeyStore:
         rows = await self._rows(OF_THE_DATABASE)
         if not rows:
             raise StorageUnavailableError(
-                "The database has lost the secret under which keys are stored.",
+                "The database lacks the secret of its keys' digests.",
                 reason="schema",
-                remedy="Restore the table key_secret from a backup, or set KEYS_SECRET and make new keys.",
+                remedy="Restore the table key_secret from a backup, or set KEYS_SECRET and create new keys.",
             )
         return bytes(rows[0][0])
 

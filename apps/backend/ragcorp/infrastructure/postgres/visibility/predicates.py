@@ -238,10 +238,10 @@ class _Rendering:
             return f"{self.documents_alias}.{DOCUMENTS.columns[name]}"
         if name not in self.table.columns:
             raise InvalidInputError(
-                f"There is no {name} to filter by here.",
+                f"This collection cannot be filtered by {name}.",
                 field=f"filters.{name}",
                 limit=", ".join(sorted({*self.table.columns, *self.table.on_documents})),
-                remedy="Leave this filter out, or ask a collection that has it.",
+                remedy="Leave this filter out, or search a collection with that field.",
             )
         return f"{self.alias}.{self.table.columns[name]}"
 
