@@ -34,7 +34,7 @@ _BEFORE = re.compile(r"^(?:antes|anterior|previo|previa|before|old|previous)\b")
 _YEAR = re.compile(r"\b(?:19|20)\d{2}\b")
 
 
-def worded(chosen: Sequence[Chosen], *, language: str) -> list[QuotedPiece]:
+def quoted_pieces(chosen: Sequence[Chosen], *, language: str) -> list[QuotedPiece]:
     """Return at most MAX_STATEMENTS pieces, which make an answer of at most MAX_CHARACTERS characters."""
     pieces = [_main(choice, language=language, leads=number == 0) for number, choice in enumerate(chosen)]
     for choice in chosen:

@@ -144,7 +144,7 @@ class Question:
 def parse_question(text: str) -> Question:
     plain = folded_in_place(text)
     start = _asking_word(text, plain)
-    noun_question = as_asked(text) if start is None else None
+    noun_question = noun_question_of(text) if start is None else None
     asks_clause = _CLAUSE.search(plain) is not None
     words, phrases = _words_and_phrases(text, plain)
     return Question(
@@ -208,7 +208,7 @@ def _is_name(word: str, start: int, text: str) -> bool:
     return bool(before) and before[-1] not in ".?!:¿" and word[0].isupper()
 
 
-def as_asked(text: str) -> str | None:
+def noun_question_of(text: str) -> str | None:
     """Return a noun question, folded, with its question word; None for other questions.
 
     Noun questions have no verb ("¿y el precio?") and never ask for yes or no. Without a dictionary, a lower-case word

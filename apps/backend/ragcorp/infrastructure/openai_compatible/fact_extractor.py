@@ -77,7 +77,7 @@ class OpenAIFactExtractor:
             response_format={"type": "json_schema", "json_schema": {"name": "facts", "strict": True, "schema": SCHEMA}},
         )
         try:
-            return borne_out(content, text=text)
+            return supported_facts(content, text=text)
         except ValueError:
             raise _unavailable("bad_response") from None
 
@@ -110,7 +110,7 @@ def _unavailable(reason: str) -> AnswererUnavailableError:
     )
 
 
-def borne_out(answer: str | None, *, text: str) -> Extraction:
+def supported_facts(answer: str | None, *, text: str) -> Extraction:
     """Return the facts whose quote occurs in ``text`` and contains both names and a word of the predicate.
 
     Comparison ignores accents, case and white space; names match whole words, predicate words by their first four

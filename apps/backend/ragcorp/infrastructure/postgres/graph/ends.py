@@ -56,7 +56,7 @@ class End:
     readers: Readers
 
 
-async def resolved(
+async def resolve_ends(
     connection: DriverConnection,
     drafts: Sequence[FactDraft],
     documents: Sequence[Readers | None],

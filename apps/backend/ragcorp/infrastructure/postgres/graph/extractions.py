@@ -17,7 +17,7 @@ from ragcorp.domain.graph import FACT, EntityReference, FactDraft, GraphFailure
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database, DriverConnection
 from ragcorp.infrastructure.postgres.graph import facts as graph_facts
-from ragcorp.infrastructure.postgres.graph.ends import resolved
+from ragcorp.infrastructure.postgres.graph.ends import resolve_ends
 from ragcorp.infrastructure.postgres.graph.entities import drop_unnamed
 from ragcorp.infrastructure.postgres.tables.attributes import read_attributes
 from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, visibility
@@ -176,7 +176,7 @@ async def _replace(
     attributes = read_attributes([*columns, None, {}])
     drafts = [_draft(fact, attributes) for fact in extraction.facts]
     source = graph_facts.Source(document_id, chunk_id, chunk_index)
-    ends = await resolved(connection, drafts, [None] * len(drafts), principal=principal) if drafts else []
+    ends = await resolve_ends(connection, drafts, [None] * len(drafts), principal=principal) if drafts else []
     rows = [
         graph_facts.fact_row(draft, *pair, source, extracted=True)
         for draft, pair in zip(drafts, ends, strict=True)

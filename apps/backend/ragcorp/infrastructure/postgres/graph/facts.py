@@ -12,7 +12,7 @@ from ragcorp.domain.exceptions import InvalidInputError, NotFoundError, RagcorpE
 from ragcorp.domain.graph import MADE_FACT_NAME, FactDraft, GraphFailure, GraphOutcome, Provenance, Readers, fact_name
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
-from ragcorp.infrastructure.postgres.graph.ends import SETTINGS, End, resolved
+from ragcorp.infrastructure.postgres.graph.ends import SETTINGS, End, resolve_ends
 from ragcorp.infrastructure.postgres.graph.entities import drop_unnamed, readers_stay, reserved_form, taken
 from ragcorp.infrastructure.postgres.tables.attributes import attribute_values
 from ragcorp.infrastructure.postgres.visibility.graph import readable_facts
@@ -103,7 +103,7 @@ async def save_facts(
             outcomes[number] = source
         else:
             usable[number] = source
-    ends = await resolved(
+    ends = await resolve_ends(
         connection,
         [drafts[number] for number in usable],
         [source.readers for source in usable.values()],
