@@ -13,7 +13,7 @@ from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.infrastructure.language.detector import LangidDetector
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.question_rewriter import OpenAIQuestionRewriter
-from ragcorp.infrastructure.postgres.chunks.page_texts import PostgresPageTexts
+from ragcorp.infrastructure.postgres.chunks.catalogue import PostgresPageTexts
 from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
 from ragcorp.main.settings.schema import AnswerProvider, Settings
 from ragcorp.main.wiring.base import Base, Parts

@@ -14,7 +14,7 @@ from ragcorp.domain.structure.hydration import HydrationLimits
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.dense.search import VectorScan
 from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
-from ragcorp.infrastructure.postgres.lexical.term_frequencies import PostgresTermFrequencies
+from ragcorp.infrastructure.postgres.lexical.text_analysis import PostgresTermFrequencies
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
 from ragcorp.infrastructure.postgres.structure.index import PostgresStructureIndex
 from ragcorp.main.settings.schema import Settings
