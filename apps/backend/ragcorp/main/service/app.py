@@ -23,7 +23,7 @@ from ragcorp.interface.http.layers.access import ScopeRequired
 from ragcorp.interface.http.layers.cors import parse_origins
 from ragcorp.interface.http.monitoring.metrics import ServiceState
 from ragcorp.interface.http.protocol.limits import HttpLimits
-from ragcorp.interface.http.protocol.seen_route import SeenRoute
+from ragcorp.interface.http.system.page_routes import UnlistedRoute
 from ragcorp.main.service.logs import dropped_lines
 from ragcorp.main.service.mcp import mounted_mcp
 from ragcorp.main.service.status import make_status
@@ -46,8 +46,7 @@ WRITE_MARGIN_SECONDS = 5.0
 async def run_app(container: Container) -> AsyncIterator[FastAPI]:
     """Yield the application over an open container; its workers run until the end of the block.
 
-    ``app.state.mcp`` is the MCP endpoint (None without that extra). Its streams last as long as their clients, so a
-    shutdown ends its sessions first.
+    ``app.state.mcp`` is the MCP endpoint or None. A shutdown ends its sessions first: their streams have no end.
     """
     worker = EmbeddingWorker(embed_pending=container.use_cases.embed_pending)
     limits = http_limits(container.settings)
@@ -68,7 +67,7 @@ async def run_app(container: Container) -> AsyncIterator[FastAPI]:
             app.state.mcp = endpoint
             if endpoint is not None:
                 guarded = ScopeRequired(endpoint, scope=Scope.TOOLS)
-                app.router.routes.append(SeenRoute(MCP_PATH, endpoint=guarded, include_in_schema=False))
+                app.router.routes.append(UnlistedRoute(MCP_PATH, endpoint=guarded, include_in_schema=False))
             yield app
     finally:
         await _ended(tasks)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from psycopg.rows import TupleRow
 
-from ragcorp.domain.documents import SaveOutcome
+from ragcorp.domain.documents import Page, SaveOutcome
 from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.graph import Entity, EntityDraft, Fact, FactDraft, FactEnd, GraphSelection, Readers
 from ragcorp.domain.principal import Principal
