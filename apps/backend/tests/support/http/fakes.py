@@ -39,6 +39,7 @@ from ragcorp.domain.collections import Collection, Item, ItemSelection
 from ragcorp.domain.embeddings import BacklogCounts, EmbeddingModel, Vector
 from ragcorp.domain.files.values import FileAccess
 from ragcorp.domain.graph import EntityDraft, FactDraft
+from ragcorp.domain.keys import LOCAL_CALLER, Caller
 from ragcorp.domain.ports.storage import DocumentSelection, PendingChunk
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchMode, SearchRequest, SearchResponse
@@ -47,6 +48,7 @@ from ragcorp.infrastructure.files.repository import NoFileDocuments
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.interface.http.call import HttpServices
+from ragcorp.interface.http.monitoring.metrics import ServiceState
 from ragcorp.interface.use_cases import CollectionUseCases, GraphUseCases, ItemUseCases
 from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.files import make_repository
@@ -152,6 +154,13 @@ class Spanish:
         return "es"
 
 
+class OnlyLocal:
+    """Authenticator without keys: every caller is the local user."""
+
+    async def caller(self, credential: str | None) -> Caller:
+        return LOCAL_CALLER
+
+
 @dataclass
 class World:
     """The use cases over fake models and a database, and what they run over."""
@@ -231,6 +240,10 @@ class World:
             readiness=self.readiness.strike,
             pool_statistics=lambda: {"pool_size": 4},
             wake_embedding=self._wake,
+            observe_rollout=lambda _: None,
+            observe_embedding_cache=lambda _: None,
+            authenticator=OnlyLocal(),
+            state=ServiceState(),
         )
         return replace(services, **changes)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ragcorp.domain.collections import Collection
 from ragcorp.infrastructure.postgres.chunks.catalogue import PostgresChunkCatalogue
-from ragcorp.infrastructure.postgres.collections.facet_counts import PostgresFacetCounts
+from ragcorp.infrastructure.postgres.collections.counts import PostgresFacetCounts
 from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
 from ragcorp.infrastructure.postgres.graph.extractions import PostgresExtractionStore

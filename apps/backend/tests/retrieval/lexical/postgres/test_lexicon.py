@@ -13,7 +13,7 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
-from ragcorp.infrastructure.postgres.workspaces.languages import WorkspaceLanguages
+from ragcorp.infrastructure.postgres.workspaces.registry import WorkspaceLanguages
 from support.models.embedders import TEST_MODEL
 from support.retrieval.bm25 import insert_chunks
 from support.retrieval.lexicon import HOME, Term, refresh, store, terms
