@@ -13,9 +13,8 @@ from ragcorp.domain.exceptions import ConfigurationError, RagcorpError
 from ragcorp.infrastructure.embedded_postgres.status import status
 from ragcorp.infrastructure.files.ripgrep import find_ripgrep
 from ragcorp.infrastructure.files.roots import parse_roots
-from ragcorp.infrastructure.postgres.administration.inspection import inspect_contents, inspect_server
+from ragcorp.infrastructure.postgres.administration.inspection import inspect_contents, inspect_server, inspect_service
 from ragcorp.infrastructure.postgres.administration.migrations import INSTALL_NEWER, state
-from ragcorp.infrastructure.postgres.administration.service_inspection import inspect_service
 from ragcorp.infrastructure.structure.languages import LANGUAGES, Grammars
 from ragcorp.interface.cli.console.services import Target
 from ragcorp.main.commands.model_checks import check_answerer, check_embedder

@@ -22,7 +22,7 @@ from ragcorp.infrastructure.evaluation_sets import plot, reading, run_files
 from ragcorp.infrastructure.evaluation_sets.questions import read_questions
 from ragcorp.infrastructure.files.folder import LocalFiles
 from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions
-from ragcorp.infrastructure.postgres.models.calibration import PostgresCalibrationStore
+from ragcorp.infrastructure.postgres.models.registry import PostgresCalibrationStore
 from ragcorp.infrastructure.postgres.workspaces.registry import PostgresWorkspaces
 from ragcorp.interface.cli.console.services import Evaluation, EvaluationFiles, EvaluationOptions, Target
 from ragcorp.main.opening.sessions import session_of

@@ -15,8 +15,8 @@ from ragcorp.application.embedding.embed_pending import EmbeddingWorker
 from ragcorp.application.status.readiness import Readiness
 from ragcorp.application.structure.refresh import StructureWorker
 from ragcorp.domain.keys import Scope
+from ragcorp.infrastructure.postgres.administration.inspection import search_facts
 from ragcorp.infrastructure.postgres.administration.migrations import head_revision
-from ragcorp.infrastructure.postgres.administration.readiness import look
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.call import HttpServices
 from ragcorp.interface.http.layers.access import ScopeRequired
@@ -90,7 +90,7 @@ def _log_death(task: asyncio.Task[None]) -> None:
 def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices:
     head = head_revision()
     readiness = Readiness(
-        look=partial(look, container.database, model=container.embedder.model),
+        look=partial(search_facts, container.database, model=container.embedder.model),
         model=container.embedder.model,
         head=head,
         now=time.monotonic,

@@ -8,7 +8,7 @@ from ragcorp.application.status.report import ANSWERER, DATABASE, ReportStatus, 
 from ragcorp.domain.diagnosis import Finding, NotReadyError
 from ragcorp.domain.search.sources import DENSE_SOURCES, FULL_TEXT_SOURCES, GREP
 from ragcorp.domain.status import Flag, PartState, PartStatus
-from ragcorp.infrastructure.postgres.collections.content_counts import PostgresContentCounts
+from ragcorp.infrastructure.postgres.collections.counts import PostgresContentCounts
 from ragcorp.main.settings.rows import setting_rows
 from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.container import Container

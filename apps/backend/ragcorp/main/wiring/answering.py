@@ -9,7 +9,7 @@ from ragcorp.application.status.model_health import ModelHealth
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.infrastructure.language.detector import LangidDetector
-from ragcorp.infrastructure.postgres.chunks.page_texts import PostgresPageTexts
+from ragcorp.infrastructure.postgres.chunks.catalogue import PostgresPageTexts
 from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
 from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.base import Base, Parts

@@ -22,7 +22,7 @@ from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.documents.store import PostgresDocumentStore
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
 from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
-from ragcorp.infrastructure.postgres.workspaces.languages import WorkspaceLanguages
+from ragcorp.infrastructure.postgres.workspaces.registry import WorkspaceLanguages
 from ragcorp.interface.use_cases import UseCases
 from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.answering import make_answer, make_context

@@ -11,7 +11,7 @@ from ragcorp.domain.ports.file_search import FileRepository
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.files.documents import PostgresFileDocuments
-from ragcorp.infrastructure.postgres.lexical.term_frequencies import PostgresTermFrequencies
+from ragcorp.infrastructure.postgres.lexical.text_analysis import PostgresTermFrequencies
 from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.file_search import make_repository
 

@@ -10,7 +10,7 @@ from ragcorp.application.structure.anchors import AnchorOptions
 from ragcorp.domain.structure.hydration import HydrationLimits
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
-from ragcorp.infrastructure.postgres.lexical.term_frequencies import PostgresTermFrequencies
+from ragcorp.infrastructure.postgres.lexical.text_analysis import PostgresTermFrequencies
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
 from ragcorp.infrastructure.postgres.structure.index import PostgresStructureIndex
 from ragcorp.main.settings.schema import Settings

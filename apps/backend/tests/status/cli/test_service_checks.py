@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from ragcorp.domain.diagnosis import Check, CheckStatus, NetworkFacts
-from ragcorp.infrastructure.postgres.administration.service_inspection import inspect_service
+from ragcorp.infrastructure.postgres.administration.inspection import inspect_service
 from ragcorp.main.commands import doctor
 from ragcorp.main.commands.doctor import disk_check
 from ragcorp.main.settings.schema import load_settings

@@ -17,7 +17,7 @@ from ragcorp.application.keys.create import CreateKey, KeyRequest
 from ragcorp.domain.exceptions import AnswererUnavailableError, SourceUnavailableError
 from ragcorp.domain.keys import Scope
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.collections.content_counts import PostgresContentCounts
+from ragcorp.infrastructure.postgres.collections.counts import PostgresContentCounts
 from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
 from ragcorp.main.service.app import run_app
 from ragcorp.main.service.status import VISIBLE, visible_flags

@@ -54,7 +54,6 @@ from ragcorp.interface.use_cases import CollectionUseCases, GraphUseCases, ItemU
 from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.files import make_repository
 from support.http.storage import Fault, Faulty, Storage
-from support.hydration.in_memory import MemoryEpisodes
 from support.memory.conversations import NO_PAGES
 from support.models.embedders import HashingEmbedder
 from support.retrieval.searches import search_over
@@ -211,6 +210,7 @@ class World:
             default_mode=SearchMode.DENSE,
             source_seconds=2.0,
         )
+        episodes: Any = Faulty(self.storage, "episodes")
         files = make_repository(load_settings({"allowed_paths": ""}))
         documents, access = NoFileDocuments(), FileAccess()
         ingest = IngestDocument(store=repository, preparation=preparation, embed_pending=None, embed_wait_seconds=0.0)
@@ -224,7 +224,7 @@ class World:
                 limits=AnswerLimits(timeout_seconds=30.0),
             ),
             context=LoadContext(search=search, limits=ContextLimits()),
-            introspect=IntrospectHydration(episodes=MemoryEpisodes()),
+            introspect=IntrospectHydration(episodes=episodes),
             ingest=ingest,
             graph=self._graph(),
             grep=GrepFiles(files=files, documents=documents, access=access, timeout_seconds=2.0),
