@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import ragcorp
 from ragcorp.domain.keys import Caller
 from ragcorp.domain.principal import Principal
+from ragcorp.main.service.deadlines import ask_seconds, grep_seconds
 from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.container import Container
-from ragcorp.main.wiring.limits import ask_seconds, grep_seconds
 
 if TYPE_CHECKING:
     from starlette.requests import Request
