@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import json
 import os
 import shutil
+import ssl
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -115,6 +117,14 @@ def clean_environment() -> Iterator[None]:
             )
             if name.startswith(prefixes) and name != EVAL_DIR:
                 patch.delenv(name)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_tls_context() -> Iterator[None]:
+    """All HTTP clients share it: no test speaks TLS, and loading the certificates takes 28 ms."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
         yield
 
 
