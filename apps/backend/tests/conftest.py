@@ -117,6 +117,8 @@ def clean_environment() -> Iterator[None]:
             )
             if name.startswith(prefixes) and name != EVAL_DIR:
                 patch.delenv(name)
+        # a command that a test starts would compile the whole package: half of what it costs
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
         yield
 
 
