@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import ssl
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -41,6 +42,10 @@ pytest_plugins = [
     "support.fixtures.library",
     "support.fixtures.migrations",
 ]
+
+# Whatever the shell says: else each worker compiles all tests, and each command that a test starts the whole package.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 EVAL_DIR = "RAGCORP_EVAL_DIR"
 GIVEN_SERVER = os.environ.get("RAGCORP_TEST_DATABASE_URL")
@@ -117,8 +122,6 @@ def clean_environment() -> Iterator[None]:
             )
             if name.startswith(prefixes) and name != EVAL_DIR:
                 patch.delenv(name)
-        # a command that a test starts would compile the whole package: half of what it costs
-        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
         yield
 
 
