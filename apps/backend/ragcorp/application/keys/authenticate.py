@@ -3,11 +3,12 @@
 import asyncio
 import hmac
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
+
+from cachetools import LRUCache
 
 from ragcorp.application.keys.credentials import CredentialDigests, key_id_of
 from ragcorp.application.resilience.time_bound import run_until
@@ -78,7 +79,7 @@ class Authenticate:
         self._clock = clock
         self._now = now
         self._lookup_seconds = lookup_seconds
-        self._cache: OrderedDict[str, _CachedKey] = OrderedDict()
+        self._cache: LRUCache[str, _CachedKey] = LRUCache(maxsize=MAX_CACHED_KEYS)
         self._lookups = asyncio.Semaphore(MOST_LOOKUPS)
         self._refreshes = asyncio.Semaphore(MOST_REFRESHES)
         self._existence = asyncio.Semaphore(1)
@@ -159,7 +160,6 @@ class Authenticate:
         cached = self._cache.get(key_id)
         if cached is None or self._clock() - cached.looked_up >= seconds:
             return None
-        self._cache.move_to_end(key_id)
         return cached if hmac.compare_digest(cached.stored.digest, await self._digests.of(credential)) else None
 
     def _compared(self, key_id: str, stored: StoredKey | None, digest: bytes, *, looked_up: float) -> _CachedKey | None:
@@ -170,9 +170,6 @@ class Authenticate:
             return None
         cached = _CachedKey(stored=stored, looked_up=looked_up, used=before.used if before else None)
         self._cache[key_id] = cached
-        self._cache.move_to_end(key_id)
-        if len(self._cache) > MAX_CACHED_KEYS:
-            self._cache.popitem(last=False)
         return cached
 
     async def _query(self, query: Callable[[], Coroutine[Any, Any, Result]], *, lane: asyncio.Semaphore) -> Result:
