@@ -211,11 +211,11 @@ async def test_a_chunk_that_goes_while_the_model_reads_leaves_no_fact(
 ) -> None:
     await documents.save_many([written("a.md", "Ana dirige Zafiro.")], principal=ANYONE)
     store = PostgresExtractionStore(database=database)
-    assert extract._extractor is not None
-    (task,) = await store.waiting(extract._extractor.version, principal=ANYONE, document=None, limit=9)
-    extraction = await extract._extractor.extract(title=task.title, text=task.content)
+    assert extract.extractor is not None
+    (task,) = await store.waiting(extract.extractor.version, principal=ANYONE, document=None, limit=9)
+    extraction = await extract.extractor.extract(title=task.title, text=task.content)
     await documents.save_many([written("a.md", "Otra cosa.")], principal=ANYONE)
-    assert await store.store(task, extraction, version=extract._extractor.version, principal=ANYONE) == 0
+    assert await store.store(task, extraction, version=extract.extractor.version, principal=ANYONE) == 0
     assert await texts(graph) == []
 
 
