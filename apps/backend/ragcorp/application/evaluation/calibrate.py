@@ -58,7 +58,7 @@ class CalibrateFusion:
             calibrate(vectors, await self.workspaces.vectors(principal.workspace, limit=MAX_PASSAGES)),
             distance_threshold=distance_threshold(await self._distances(sample, evaluation_set, principal, progress)),
         )
-        if self.store is not None and calibration.is_sound:
+        if self.store is not None and calibration.is_reliable:
             await self.store.store_calibration(calibration, model=self.embedder.model)
         return calibration
 

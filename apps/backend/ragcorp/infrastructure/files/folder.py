@@ -37,7 +37,7 @@ class LocalFiles:
         self._max_bytes = max_bytes
 
     def find(self, root: Path, *, gitignore: bool = True) -> list[FileEntry]:
-        return [found.entry for found in self.scan(self.locate(root), gitignore=gitignore).files]
+        return [file.entry for file in self.scan(self.locate(root), gitignore=gitignore).files]
 
     def read(self, entry: FileEntry) -> SourceFile:
         return self.read_stamped(entry).file
@@ -83,11 +83,11 @@ class LocalFiles:
     def scan(self, tree: WatchedTree, *, below: Collection[str] | None = None, gitignore: bool = True) -> FolderScan:
         walk = _Walk(tree.root, wanted=self._wanted, gitignore=gitignore)
         if tree.only is not None:
-            found = list(walk.named(tree.only))
+            files = list(walk.named(tree.only))
         else:
-            found = [file for start in _outermost([""] if below is None else below) for file in walk.files(start)]
+            files = [file for start in _outermost([""] if below is None else below) for file in walk.files(start)]
         return FolderScan(
-            files=tuple(sorted(found, key=lambda file: file.entry.relative)), unlisted=tuple(sorted(walk.unlisted))
+            files=tuple(sorted(files, key=lambda file: file.entry.relative)), unlisted=tuple(sorted(walk.unlisted))
         )
 
     def still_gone(self, tree: WatchedTree, paths: Sequence[str], *, gitignore: bool = True) -> list[str]:

@@ -11,7 +11,7 @@ from ragcorp.application.documents.edit_chunk import ChunkEdit
 from ragcorp.domain.collections import FACETS, Collection, Facets, Item
 from ragcorp.domain.documents import Chunk, Document, VisibilityScope, WriteOutcome
 from ragcorp.domain.ingestion import IngestResult
-from ragcorp.interface.shapes.documents import StoredDocument, stored, stored_document
+from ragcorp.interface.shapes.documents import Stored, StoredDocument, stored_document
 from ragcorp.interface.shapes.values import SensitivityLabel, StatusName, filled
 
 
@@ -124,7 +124,7 @@ def item_outcome(collection: Collection, outcome: WriteOutcome) -> ItemStored:
 
 
 def artifact_outcome(result: IngestResult) -> ArtifactStored:
-    return {"collection": Collection.ARTIFACTS, **stored(result)}
+    return {"collection": Collection.ARTIFACTS, **filled(Stored, result)}
 
 
 def chunk_edited(edit: ChunkEdit) -> ChunkEdited:

@@ -9,7 +9,7 @@ from ragcorp.application.memory.list_items import ListItems
 from ragcorp.application.memory.save_items import SaveItems
 from ragcorp.domain.collections import Collection
 from ragcorp.infrastructure.postgres.chunks.catalogue import PostgresChunkCatalogue
-from ragcorp.infrastructure.postgres.collections.facet_counts import PostgresFacetCounts
+from ragcorp.infrastructure.postgres.collections.counts import PostgresFacetCounts
 from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
 from ragcorp.interface.use_cases import CollectionUseCases, ItemUseCases
 from ragcorp.main.wiring.base import Base

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -182,6 +183,7 @@ async def seen(database: Database, principal: Principal) -> object:
     return listed, sorted(texts.values()), by_name, on_entity, walked, found
 
 
+@pytest.mark.hypothesis
 def test_what_may_not_be_read_might_as_well_not_be_there(dsn: str) -> None:
     async def compare(database: Database, world: World, reader: Principal) -> None:
         whole, part = f"w{next(numbers)}", f"w{next(numbers)}"
@@ -208,7 +210,7 @@ def test_what_may_not_be_read_might_as_well_not_be_there(dsn: str) -> None:
         async with open_database(dsn) as database:
             loop = asyncio.get_running_loop()
 
-            @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+            @settings(suppress_health_check=list(HealthCheck))
             @given(world=WORLDS, reader=READERS)
             def check(world: World, reader: Principal) -> None:
                 asyncio.run_coroutine_threadsafe(compare(database, world, reader), loop).result(60)

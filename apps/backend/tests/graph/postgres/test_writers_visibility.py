@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -148,6 +149,7 @@ async def seen(database: Database, reader: Principal) -> object:
     return shown, [one.external_id for one in sorted(facts, key=lambda fact: int(fact.id))], walked
 
 
+@pytest.mark.hypothesis
 def test_each_reader_sees_what_the_readable_drafts_alone_would_have_made(dsn: str) -> None:
     async def compare(database: Database, writes: Sequence[Write], reader: Principal) -> None:
         shown, told, in_whole = await made(database, writes, reader)
@@ -160,12 +162,7 @@ def test_each_reader_sees_what_the_readable_drafts_alone_would_have_made(dsn: st
         async with open_database(dsn) as database:
             loop = asyncio.get_running_loop()
 
-            @settings(
-                max_examples=30,
-                deadline=None,
-                phases=[Phase.explicit, Phase.reuse, Phase.generate],
-                suppress_health_check=list(HealthCheck),
-            )
+            @settings(phases=[Phase.explicit, Phase.reuse, Phase.generate], suppress_health_check=list(HealthCheck))
             @given(writes=st.lists(WRITES, max_size=8), reader=st.sampled_from(PEOPLE))
             def check(writes: list[Write], reader: Principal) -> None:
                 asyncio.run_coroutine_threadsafe(compare(database, writes, reader), loop).result(60)

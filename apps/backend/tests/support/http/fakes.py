@@ -39,6 +39,7 @@ from ragcorp.domain.collections import Collection, Item, ItemSelection
 from ragcorp.domain.embeddings import BacklogCounts, EmbeddingModel, Vector
 from ragcorp.domain.files.values import FileAccess
 from ragcorp.domain.graph import EntityDraft, FactDraft
+from ragcorp.domain.keys import LOCAL_CALLER, Caller
 from ragcorp.domain.ports.storage import DocumentSelection, PendingChunk
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchMode, SearchRequest, SearchResponse
@@ -47,11 +48,11 @@ from ragcorp.infrastructure.files.repository import NoFileDocuments
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.interface.http.call import HttpServices
+from ragcorp.interface.http.monitoring.metrics import ServiceState
 from ragcorp.interface.use_cases import CollectionUseCases, GraphUseCases, ItemUseCases
 from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.files import make_repository
 from support.http.storage import Fault, Faulty, Storage
-from support.hydration.in_memory import MemoryEpisodes
 from support.memory.conversations import NO_PAGES
 from support.models.embedders import HashingEmbedder
 from support.retrieval.searches import search_over
@@ -153,6 +154,13 @@ class Spanish:
         return "es"
 
 
+class OnlyLocal:
+    """Authenticator without keys: every caller is the local user."""
+
+    async def caller(self, credential: str | None) -> Caller:
+        return LOCAL_CALLER
+
+
 @dataclass
 class World:
     """The use cases over fake models and a database, and what they run over."""
@@ -201,6 +209,7 @@ class World:
             default_mode=SearchMode.DENSE,
             source_seconds=2.0,
         )
+        episodes: Any = Faulty(self.storage, "episodes")
         files = make_repository(load_settings({"allowed_paths": ""}))
         documents, access = NoFileDocuments(), FileAccess()
         ingest = IngestDocument(store=repository, preparation=preparation, embed_pending=None, embed_wait_seconds=0.0)
@@ -214,7 +223,7 @@ class World:
                 limits=AnswerLimits(timeout_seconds=30.0),
             ),
             context=LoadContext(search=search, limits=ContextLimits()),
-            introspect=IntrospectHydration(episodes=MemoryEpisodes()),
+            introspect=IntrospectHydration(episodes=episodes),
             ingest=ingest,
             graph=self._graph(),
             grep=GrepFiles(files=files, documents=documents, access=access, timeout_seconds=2.0),
@@ -231,6 +240,10 @@ class World:
             readiness=self.readiness.strike,
             pool_statistics=lambda: {"pool_size": 4},
             wake_embedding=self._wake,
+            observe_rollout=lambda _: None,
+            observe_embedding_cache=lambda _: None,
+            authenticator=OnlyLocal(),
+            state=ServiceState(),
         )
         return replace(services, **changes)
 

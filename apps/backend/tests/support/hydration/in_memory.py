@@ -13,7 +13,6 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from zlib import crc32
 
 from ragcorp.domain.embeddings import Vector
-from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.storage import LexicalChunks
 from ragcorp.domain.ports.structure import Named, SimilarEntity, SyntaxNeighbours
@@ -21,14 +20,7 @@ from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
 from ragcorp.domain.search.requests import QuerySyntax
 from ragcorp.domain.structure.entities import EntityIdentity, EntityKind, EntityRef, EntityText, FileRef
-from ragcorp.domain.structure.hydration import (
-    DroppedEntity,
-    HydratedEntity,
-    Hydration,
-    HydrationUse,
-    HydrationWarning,
-    RecordedTurn,
-)
+from ragcorp.domain.structure.hydration import DroppedEntity, HydratedEntity, Hydration, HydrationUse, HydrationWarning
 from ragcorp.domain.text.entity_names import file_name, heading_name, stem_name, symbol_name
 from ragcorp.domain.text.place_words import place_words
 
@@ -274,7 +266,7 @@ class Turn:
 
 
 class MemoryEpisodes:
-    """The port EpisodeStore over a dictionary; ``read`` tells nothing but that a turn is there."""
+    """What a turn calls of an EpisodeStore, which passes ``TurnsOfEpisodes``."""
 
     def __init__(self) -> None:
         self.turns: dict[tuple[str, str, str], list[Turn]] = {}
@@ -300,18 +292,6 @@ class MemoryEpisodes:
             )
         )
         return len(turns)
-
-    async def read(self, episode_id: str, *, principal: Principal, turn: int | None = None) -> RecordedTurn:
-        del turn
-        if (principal.workspace, principal.subject, episode_id) not in self.turns:
-            raise NotFoundError("The caller has no such episode.", field="episode_id")
-        raise NotImplementedError
-
-    async def purge(self, *, older_than_days: float) -> int:
-        del older_than_days
-        purged = sum(len(turns) for turns in self.turns.values())
-        self.turns.clear()
-        return purged
 
 
 class MemoryKeywords:

@@ -154,7 +154,9 @@ class PostgresFileDocuments:
             statement, values, workspace=principal.workspace, settings=candidate_statements.SETTINGS
         )
         by_number = {number: rest for number, *rest in rows}
-        return [_known(by_number[number]) if number in by_number else StoredLines() for number in range(len(lines))]
+        return [
+            _known_lines(by_number[number]) if number in by_number else StoredLines() for number in range(len(lines))
+        ]
 
 
 def _given(number: int, lines: FileLines) -> dict[str, object]:
@@ -190,7 +192,7 @@ def _words(lines: Sequence[str], *, markup: bool) -> list[str]:
     return [f" {line} " for line in words if line]
 
 
-def _known(row: Sequence[object]) -> StoredLines:
+def _known_lines(row: Sequence[object]) -> StoredLines:
     readable, is_document, passes, chunk_id, document_id, chunk_index = row
     if not readable:
         return StoredLines(readable=False)

@@ -172,8 +172,8 @@ class PostgresFolderRecords:
         async with self._database.transaction(principal.workspace) as connection:
             owned = tuple(row[0] for row in await (await connection.execute(LOCK_OWNED, values)).fetchall())
             for start in range(0, len(owned), MAX_FILTER_VALUES):
-                some = Condition(name="external_id", values=owned[start : start + MAX_FILTER_VALUES])
-                await hide(connection, DocumentSelection(filters=(some,)), principal=principal)
+                part = Condition(name="external_id", values=owned[start : start + MAX_FILTER_VALUES])
+                await hide(connection, DocumentSelection(filters=(part,)), principal=principal)
             await connection.execute(FORGET, values)
         if owned and self._statistics is not None:
             self._statistics.touch(principal.workspace)
