@@ -133,7 +133,7 @@ async def get_document_content(external_id: ExternalId, call: CurrentCall) -> Re
 )
 async def restore_document(external_id: ExternalId, call: CurrentCall) -> Response:
     result = await call.use_cases.restore.restore(external_id_of(external_id), principal=call.principal)
-    return _stored(result, call)
+    return call.written(filled(shapes.Stored, result), created=False, wake=result.pending > 0)
 
 
 @router.get(DOCUMENT, summary="Describe a document", response_model=shapes.StoredDocument, responses=FOUND)
