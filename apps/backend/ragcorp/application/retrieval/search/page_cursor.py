@@ -32,6 +32,8 @@ PAGE_FIELDS = frozenset(
 MAX_AGE = timedelta(days=2)
 HOUR = 3600
 
+RANKING_FIELDS = tuple(field.name for field in fields(SearchRequest) if field.name not in PAGE_FIELDS)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
@@ -43,8 +45,8 @@ class Position:
 
 
 def fingerprint(request: SearchRequest) -> str:
-    """Return a short hash of the fields that affect the ranking: all but ``PAGE_FIELDS``."""
-    parts = [_part(getattr(request, field.name)) for field in fields(request) if field.name not in PAGE_FIELDS]
+    """Return a short hash of the fields that affect the ranking: ``RANKING_FIELDS``."""
+    parts = [_part(getattr(request, name)) for name in RANKING_FIELDS]
     return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]
 
 

@@ -9,7 +9,7 @@ from psycopg.rows import TupleRow
 from ragcorp.domain.documents import Chunk, VisibilityScope
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.domain.retrieval import CHUNK_COLLECTION
-from ragcorp.infrastructure.postgres.tables.collections import ARTIFACT_CHUNKS, PASSAGE_COLUMNS
+from ragcorp.infrastructure.postgres.tables.collections import ARTIFACT_CHUNKS
 
 ITEM_NAMESPACE = UUID("6d1c3e5a-5b8e-4b54-9a0f-3a1d3c0f7e21")
 """Namespace of the document ids made for items, which have no document."""
@@ -46,18 +46,34 @@ def chunk(row: TupleRow) -> Chunk:
 
 
 def passage(item_id: str, collection: str, row: TupleRow) -> Chunk:
-    """Return the passage of a row of ``PASSAGE_COLUMNS``."""
-    fields = dict(zip(PASSAGE_COLUMNS, row, strict=True))
+    """Return the passage of a row of ``PASSAGE_COLUMNS``. Unpacked by name: half the time of a dict of its fields."""
+    (
+        document_id, external_id, chunk_index, content, heading_path, title, language, path, metadata,
+        line_start, line_end, page_start, page_end, artifact_type, sensitivity, visibility_scope, owner,
+        occurred_at, session, speaker, entities,
+    ) = row  # fmt: skip
     return Chunk(
         id=item_id,
         collection=collection,
-        **fields
-        | {
-            "document_id": fields["document_id"] or uuid5(ITEM_NAMESPACE, f"{collection}/{item_id}"),
-            "heading_path": tuple(fields["heading_path"]),
-            "line_end": fields["line_end"] or fields["content"].count("\n") + 1,
-            "sensitivity": Sensitivity(fields["sensitivity"]),
-            "visibility_scope": VisibilityScope(fields["visibility_scope"]),
-            "entities": tuple(fields["entities"]),
-        },
+        document_id=document_id or uuid5(ITEM_NAMESPACE, f"{collection}/{item_id}"),
+        external_id=external_id,
+        chunk_index=chunk_index,
+        content=content,
+        heading_path=tuple(heading_path),
+        title=title,
+        language=language,
+        path=path,
+        metadata=metadata,
+        line_start=line_start,
+        line_end=line_end or content.count("\n") + 1,
+        page_start=page_start,
+        page_end=page_end,
+        artifact_type=artifact_type,
+        sensitivity=Sensitivity(sensitivity),
+        visibility_scope=VisibilityScope(visibility_scope),
+        owner=owner,
+        occurred_at=occurred_at,
+        session=session,
+        speaker=speaker,
+        entities=tuple(entities),
     )
