@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import anyio.to_thread
-
 from ragcorp.application.documents.preparation import DocumentPreparation, content_hash
 from ragcorp.application.validation.attribute_checks import superseded
 from ragcorp.domain.exceptions import ConflictError, RagcorpError
@@ -36,7 +34,7 @@ class IngestDocument:
         known = await self._unchanged([checked], principal)
         if checked.external_id in known:
             return await self._with_vectors(known[checked.external_id])
-        write = await anyio.to_thread.run_sync(self.preparation.prepare, checked)
+        write = await self.preparation.prepare(checked)
         if expected is None:
             (outcome,) = await self.store.save_many([write], principal=principal)
         else:
@@ -65,7 +63,7 @@ class IngestDocument:
                 outcomes[position] = known[request.external_id]
                 continue
             try:
-                writes.append((position, await anyio.to_thread.run_sync(self.preparation.prepare, request)))
+                writes.append((position, await self.preparation.prepare(request)))
             except RagcorpError as error:
                 outcomes[position] = IngestFailure(external_id=request.external_id, error=error)
         for position, outcome in await self._save(writes, principal):

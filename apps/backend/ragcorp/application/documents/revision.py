@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import anyio.to_thread
-
 from ragcorp.application.documents.preparation import DocumentPreparation, as_requested
 from ragcorp.domain.documents import Document, DocumentAttributes, SourceFile
 from ragcorp.domain.exceptions import ConflictError
@@ -39,7 +37,7 @@ class DocumentRevision:
         # the hash is read before the original: what is written in between makes the write fail, not pass unseen
         document = await self._store.get(external_id, principal=principal)
         source = await self._store.get_source(external_id, principal=principal)
-        parsed = await anyio.to_thread.run_sync(self._preparation.read, source)
+        parsed = await self._preparation.read(source)
         return ReadDocument(
             document=document, source=source, text=parsed.text, requested=as_requested(document, parsed)
         )

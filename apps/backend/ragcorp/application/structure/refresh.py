@@ -2,16 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from uuid import UUID
 
-import anyio.to_thread
-
-from ragcorp.application.structure.extraction import extracted
 from ragcorp.application.upkeep.task_progress import Report
+from ragcorp.domain.documents import ParsedText
 from ragcorp.domain.exceptions import ConflictError, RagcorpError
-from ragcorp.domain.ports.structure import StructureBacklog, StructureExtractor, UnstructuredDocument
+from ragcorp.domain.ports.structure import StructureBacklog
 from ragcorp.domain.structure.entities import DocumentStructure
 
 logger = logging.getLogger(__name__)
@@ -32,18 +30,19 @@ class RefreshedStructure:
     waiting: int
 
 
+Extract = Callable[[ParsedText, str, str], Awaitable[DocumentStructure]]
+
+
 class RefreshStructure:
     """Processes the documents of all workspaces in batches, and resumes where it stopped.
 
-    Extraction runs in a worker thread without holding a connection.
+    ``extract`` gets text, file name and path of a document, and holds no connection.
     """
 
-    def __init__(
-        self, *, backlog: StructureBacklog, extractor: StructureExtractor, is_plain: Callable[[str], bool]
-    ) -> None:
+    def __init__(self, *, backlog: StructureBacklog, fingerprint: str, extract: Extract) -> None:
         self._backlog = backlog
-        self._extractor = extractor
-        self._is_plain = is_plain
+        self._fingerprint = fingerprint
+        self._extract = extract
 
     async def refresh(self, *, on_progress: Report = lambda done, total: None) -> RefreshedStructure:  # noqa: ARG005
         """Process each outdated document once, by id. Raises StorageUnavailableError."""
@@ -53,9 +52,12 @@ class RefreshStructure:
         if not total:
             return RefreshedStructure(documents=0, entities=0, waiting=0)
         after: UUID | None = None
-        while batch := await self._backlog.outdated(self._extractor.fingerprint, after=after, limit=BATCH):
+        while batch := await self._backlog.outdated(self._fingerprint, after=after, limit=BATCH):
             after = batch[-1].document_id
-            structures = await anyio.to_thread.run_sync(self._extracted, batch)
+            structures = {
+                each.document_id: (each.content_hash, await self._extract(each.parsed, each.filename, each.path))
+                for each in batch
+            }
             try:
                 saved = await self._backlog.save(structures)
             except ConflictError:  # a deadlock: these wait, the rest does not
@@ -67,22 +69,7 @@ class RefreshStructure:
 
     async def count(self) -> int:
         """Return the number of outdated documents."""
-        return await self._backlog.count(self._extractor.fingerprint)
-
-    def _extracted(self, batch: Sequence[UnstructuredDocument]) -> dict[UUID, tuple[bytes, DocumentStructure]]:
-        return {
-            document.document_id: (
-                document.content_hash,
-                extracted(
-                    self._extractor,
-                    # a text that was stored no longer says of itself that it is plain
-                    replace(document.parsed, plain=self._is_plain(document.filename)),
-                    path=document.path,
-                    title=document.title,
-                ),
-            )
-            for document in batch
-        }
+        return await self._backlog.count(self._fingerprint)
 
 
 class StructureWorker:

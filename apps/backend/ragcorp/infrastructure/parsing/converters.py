@@ -12,8 +12,7 @@ from ragcorp.domain.exceptions import UnreadableDocumentError
 from ragcorp.infrastructure.markdown_blocks import plain_heading
 from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.decoding import clean, decode, text_of
-from ragcorp.infrastructure.parsing.extraction import extract, shielded
-from ragcorp.infrastructure.parsing.kreuzberg_call import Request
+from ragcorp.infrastructure.parsing.extraction import Request, extract, shielded
 from ragcorp.infrastructure.parsing.limits import check_office_archive, too_large
 from ragcorp.infrastructure.parsing.page_text import join_pages
 
@@ -127,13 +126,13 @@ def read_pptx(data: bytes, max_characters: int) -> ParsedText:
     )
 
 
-def read_pdf(data: bytes, max_characters: int) -> ParsedText:
+def read_pdf(data: bytes, max_characters: int, *, properties: bool = True) -> ParsedText:
     """Read the text layer page by page.
 
     Kreuzberg's Markdown of a PDF loses single headings and shows prose as tables, so that it only tells which
     lines look like headings.
     """
-    found = extract(data, Request(media_type=media_types.PDF), "PDF")
+    found = extract(data, Request(media_type=media_types.PDF, properties=properties), "PDF")
     if sum(map(len, found.pages)) > max_characters:
         raise too_large(max_characters)
     headings = {plain_heading(line) for line in _HEADING_LINE.findall(found.text)}

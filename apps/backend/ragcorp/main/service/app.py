@@ -30,7 +30,7 @@ from ragcorp.main.service.status import make_status
 from ragcorp.main.settings.addresses import allowed_hosts
 from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.container import Container
-from ragcorp.main.wiring.limits import ask_seconds, grep_seconds
+from ragcorp.main.wiring.limits import ask_seconds, grep_seconds, reading_seconds
 
 logger = logging.getLogger(__name__)
 
@@ -122,6 +122,7 @@ def http_limits(settings: Settings) -> HttpLimits:
         max_query_characters=settings.max_query_characters,
         max_limit=settings.max_limit,
         request_timeout_seconds=settings.request_timeout_seconds,
+        reading_seconds=reading_seconds(settings),
         grep_timeout_seconds=grep_seconds(settings),
         ask_timeout_seconds=ask_seconds(settings),
         write_timeout_seconds=settings.write_timeout_seconds + WRITE_MARGIN_SECONDS,

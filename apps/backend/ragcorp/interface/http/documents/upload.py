@@ -20,7 +20,6 @@ from ragcorp.interface.http.documents.schema import DocumentBody, DocumentFields
 from ragcorp.interface.http.protocol.bodies import (
     JSON,
     EntityHeaders,
-    allow_indexing,
     entity_headers,
     read_body,
     read_json,
@@ -64,14 +63,11 @@ async def read_document(call: Call, external_id: str) -> IngestRequest:
     entity = entity_headers(request.scope)
     if entity.media_type == JSON:
         body = await read_json(request, DocumentBody, limits)
-        document = document_of(external_id, body, default_language=default_language)
-        allow_indexing(request, limits, size=len(document.file.content))
-        return document
+        return document_of(external_id, body, default_language=default_language)
     if entity.media_type == FORM:
         fields, file = await _read_form(request, entity, limits)
     else:
         fields, file = DocumentFields(), await _read_file(request, entity, limits)
-    allow_indexing(request, limits, size=len(file.content))
     if file.media_type in ("", UNKNOWN):
         file = SourceFile(content=file.content, media_type="", filename=file.filename or base_name(external_id))
     return IngestRequest(

@@ -132,12 +132,13 @@ async def upload_time(request: Request, limits: HttpLimits) -> AsyncIterator[Non
     allow(request, limits.request_timeout_seconds)
 
 
-def allow_indexing(request: Request, limits: HttpLimits, *, size: int) -> None:
-    """Restart the request's time with that of storing a document of ``size`` bytes.
+def allow_indexing(request: Request, limits: HttpLimits, *, size: int, slow: bool) -> None:
+    """Restart the request's time with that of storing a document of ``size`` bytes, which may be slow to read.
 
     With one time for all, a large document would fail on every retry.
     """
-    allow(request, limits.request_timeout_seconds + size / INDEXED_BYTES_A_SECOND)
+    seconds = limits.request_timeout_seconds + size / INDEXED_BYTES_A_SECOND
+    allow(request, seconds + limits.reading_seconds if slow else seconds)
 
 
 def allow(request: Request, seconds: float | None) -> None:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 class HttpLimits:
     """Bounds of a request. Times in seconds.
 
-    ``upload_timeout_seconds`` runs until the body is complete, ``request_timeout_seconds`` from then on;
-    ``ask_timeout_seconds`` is for /ask without a stream, ``grep_timeout_seconds`` for /grep,
-    ``bulk_batch_timeout_seconds`` for one batch of a bulk request, which has no total. ``write_timeout_seconds`` bounds
-    one event to a client that does not read. The stream of an answer begins after its search or after
-    ``stream_begins_seconds``; an earlier failure has its own status. Use cases enforce ``max_query_characters`` and
+    ``upload_timeout_seconds`` runs until the body is complete, ``request_timeout_seconds`` from then on, with
+    ``reading_seconds`` more for a file that is slow to read; ``ask_timeout_seconds`` is for /ask without a stream,
+    ``grep_timeout_seconds`` for /grep, ``bulk_batch_timeout_seconds`` for one batch of a bulk request, which has no
+    total. ``write_timeout_seconds`` bounds one event to a client that does not read. The stream of an
+    answer begins after its search or after ``stream_begins_seconds``; an earlier failure has its own status. Use cases
+    enforce ``max_query_characters`` and
     ``max_limit``; the description only names them. A rate of 0 is none. ``allowed_hosts`` are the accepted Host names:
     lower case, without port and brackets; None accepts any.
     """
@@ -23,6 +24,7 @@ class HttpLimits:
     max_query_characters: int = 2000
     max_limit: int = 50
     request_timeout_seconds: float = 5.0
+    reading_seconds: float = 60.0
     ask_timeout_seconds: float = 5.0
     grep_timeout_seconds: float = 5.0
     upload_timeout_seconds: float = 60.0
