@@ -95,3 +95,33 @@ def test_annotations_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("title", ["(anonymous)", "untitled", "Documento", "Microsoft Word - carta.doc"])
 def test_titles_that_programs_make_up(title: str) -> None:
     assert parse("a.pdf", pdf_of("Texto", title=title)).title is None
+
+
+# two columns
+
+
+def lines_of(rows: list[tuple[str, str]], *, right: float = 110) -> bytes:
+    """Rows that are drawn line by line, left and right, below a title."""
+    pdf = FPDF()
+    pdf.set_font("helvetica", size=10)
+    pdf.add_page()
+    pdf.cell(0, 6, "Boletín de la cooperativa con un título que va de lado a lado de la página entera y sigue aún más")
+    for number, (before, after) in enumerate(rows):
+        pdf.text(12, 30 + 6 * number, before)
+        pdf.text(right, 30 + 6 * number, after)
+    return bytes(pdf.output())
+
+
+def test_two_columns_are_read_one_after_the_other() -> None:
+    rows = [(f"Izquierda {number} de la nutria", f"Derecha {number} de la comadreja") for number in range(30)]
+    text = parse("a.pdf", lines_of(rows)).text
+    places = [text.index("Boletín"), *(text.index(f"Izquierda {n} ") for n in range(30))]
+    places += [text.index(f"Derecha {n} ") for n in range(30)]
+    assert places == sorted(places)
+    assert text.count("nutria") == text.count("comadreja") == 30
+
+
+def test_a_table_keeps_its_rows() -> None:
+    rows = [(f"Concepto {number}", f"{number * 13},50 EUR") for number in range(30)]
+    text = parse("a.pdf", lines_of(rows)).text
+    assert "Concepto 3 39,50 EUR" in text

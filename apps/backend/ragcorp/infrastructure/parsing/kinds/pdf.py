@@ -13,6 +13,7 @@ from ragcorp.infrastructure.markdown_blocks import plain_heading
 from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.decoding import clean
 from ragcorp.infrastructure.parsing.extraction import Request, extract, shielded
+from ragcorp.infrastructure.parsing.kinds.columns import reordered_pages
 from ragcorp.infrastructure.parsing.kinds.reading import Reading, Unread, read_members, unread
 from ragcorp.infrastructure.parsing.limits import too_large
 from ragcorp.infrastructure.parsing.page_text import join_pages
@@ -46,6 +47,8 @@ def read_pdf(file: SourceFile, reading: Reading) -> ParsedText:
     found = extract(file.content, Request(media_type=media_types.PDF, properties=reading.properties), "PDF")
     if sum(map(len, found.pages)) > reading.max_characters:
         raise too_large(reading.max_characters)
+    with shielded("PDF"):
+        found.pages[:] = _in_reading_order(file.content, found.pages)
     headings = {plain_heading(line) for line in _HEADING_LINE.findall(found.text)}
     empty = [number for number, page in enumerate(found.pages) if not clean(page).strip()]
     extras = _extras(file.content, empty)
@@ -62,6 +65,11 @@ def read_pdf(file: SourceFile, reading: Reading) -> ParsedText:
     scanned = [str(number + 1) for number in empty if number not in extras.blank and number not in extras.lines]
     left_out = unread(UnreadKind.PAGE, *scanned) + extras.unread + left_out
     return ParsedText(text=text, title=real_title(found.title), page_starts=starts, unread=left_out)
+
+
+def _in_reading_order(data: bytes, pages: list[str]) -> list[str]:
+    reordered = reordered_pages(data)
+    return [reordered.get(number, page) for number, page in enumerate(pages)]
 
 
 def _extras(data: bytes, empty: list[int]) -> _Extras:
