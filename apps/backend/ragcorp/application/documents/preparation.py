@@ -31,7 +31,7 @@ from ragcorp.domain.text.checks import clean_text, is_blank
 logger = logging.getLogger(__name__)
 
 MAX_NAME = 100
-SMALL_BYTES = 64 * 1024
+SMALL_BYTES = 32 * 1024
 TEXT_TYPES = frozenset({"text/markdown", "text/plain"})
 """Small files of these types are read in this process."""
 _WORD = re.compile(r"[^\W_]+")

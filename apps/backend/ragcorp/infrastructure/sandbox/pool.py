@@ -7,10 +7,10 @@ import os
 import pickle
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import anyio.to_thread
 
@@ -47,7 +47,10 @@ class _CrashedError(Exception):
 
 
 class _Child:
-    """One process. A call that does not end in an answer leaves it useless: ``kill`` it."""
+    """One process. A call that does not end in an answer leaves it useless: ``end`` it."""
+
+    retirement: asyncio.TimerHandle
+    """Set while it is idle."""
 
     def __init__(self, process: asyncio.subprocess.Process, *, most_bytes: int) -> None:
         assert process.stdin is not None  # noqa: S101 - for the type checker
@@ -55,7 +58,6 @@ class _Child:
         self.process = process
         self._calls, self._answers = process.stdin, process.stdout
         self._most_bytes = most_bytes
-        self.retirement: asyncio.TimerHandle | None = None
 
     async def answer(self, call: bytes = b"") -> bytes:
         """Raises EOFError when the process ended, MemoryError for an answer beyond its limit."""
@@ -70,11 +72,14 @@ class _Child:
         except ConnectionError:
             raise EOFError from None
 
-    def kill(self) -> None:
-        if self.retirement is not None:
-            self.retirement.cancel()
+    async def end(self) -> None:
+        """Kill the process, and read its pipe to the end, which closes both."""
         with suppress(ProcessLookupError):
             self.process.kill()
+        self._calls.close()
+        with suppress(ConnectionError):
+            await self._answers.read()
+        await self.process.wait()
 
 
 class ChildPool:
@@ -92,6 +97,7 @@ class ChildPool:
         self._slots = asyncio.Semaphore(limits.processes)
         self._idle: list[_Child] = []
         self._children: set[_Child] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     async def run(self, work: Callable[..., Result], *arguments: object, size: int, apart: bool) -> Result:
         if not apart:
@@ -111,10 +117,10 @@ class ChildPool:
         return cast("Result", answer.result())
 
     async def aclose(self) -> None:
-        children = tuple(self._children)
-        for child in children:
-            child.kill()
-        await asyncio.gather(*(child.process.wait() for child in children))
+        while self._children or self._tasks:
+            for child in tuple(self._children):
+                self._drop(child)
+            await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _answer(self, call: bytes, seconds: float, *, careful: bool = False) -> Answer:
         child = await self._child(careful=careful)
@@ -133,60 +139,71 @@ class ChildPool:
             raise _CrashedError from None
         finally:
             if answer is None or answer.last or careful:
-                self._children.discard(child)
-                child.kill()
+                self._drop(child)
             else:
-                child.retirement = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._retire, child)
-                self._idle.append(child)
+                self._rest(child)
         return answer
 
     async def _child(self, *, careful: bool) -> _Child:
         while self._idle and not careful:
-            child = self._idle.pop()
-            if child.retirement is not None:
-                child.retirement.cancel()
-            if child.process.returncode is None:
-                return child
-            self._children.discard(child)
-        starting = asyncio.create_task(self._start(careful=careful))
+            child = self._idle[-1]
+            if child.process.returncode is not None:
+                self._drop(child)
+                continue
+            child.retirement.cancel()
+            return self._idle.pop()
+        # a start that is cancelled half way would leave a process running
+        starting = self._task(self._start(careful=careful))
         try:
-            child = await asyncio.shield(starting)
+            return await asyncio.shield(starting)
         except asyncio.CancelledError:
-            starting.add_done_callback(
-                lambda done: None if done.cancelled() or done.exception() else done.result().kill()
-            )
+            starting.add_done_callback(self._started)
             raise
-        self._children.add(child)
-        return child
+
+    def _started(self, starting: asyncio.Task[_Child]) -> None:
+        if not starting.cancelled() and starting.exception() is None:
+            self._drop(starting.result())
+
+    def _task(self, work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _start(self, *, careful: bool) -> _Child:
-        options = {**self._options, "parent": os.getpid(), "careful": careful}
-        environment = child_environment(also=_SETTINGS_OF_PARSERS)
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-P",
             "-m",
             self._module,
-            json.dumps(options),
+            json.dumps({**self._options, "parent": os.getpid(), "careful": careful}),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            env={**environment, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env={**child_environment(also=_SETTINGS_OF_PARSERS), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             start_new_session=True,
         )
         child = _Child(process, most_bytes=self._limits.memory_bytes)
+        self._children.add(child)
         try:
             async with asyncio.timeout(START_SECONDS):
                 await child.answer()
         except (EOFError, TimeoutError):
-            child.kill()
+            self._drop(child)
             raise ConfigurationError("The process that reads files does not start.") from None
         return child
 
-    def _retire(self, child: _Child) -> None:
-        self._idle.remove(child)
-        self._children.discard(child)
-        child.kill()
+    def _rest(self, child: _Child) -> None:
+        child.retirement = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._drop, child)
+        self._idle.append(child)
+
+    def _drop(self, child: _Child) -> None:
+        if child in self._idle:
+            child.retirement.cancel()
+            self._idle.remove(child)
+        if child in self._children:
+            self._children.remove(child)
+            self._task(child.end())
 
     def _ended(self, code: int, seconds: float) -> Exception:
         if code == -signal.SIGXCPU:

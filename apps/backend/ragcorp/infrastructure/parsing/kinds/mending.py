@@ -48,8 +48,10 @@ def _row(line: str) -> str:
 
 
 def _unescaped(line: str) -> str:
+    indent = len(line) - len(line.lstrip())
+
     def plain(found: re.Match[str]) -> str:
-        starts_block = found.group(1) in _STRUCTURAL and not line[: found.start()].strip()
+        starts_block = found.group(1) in _STRUCTURAL and found.start() <= indent
         return found.group() if starts_block or found.group(1) == "|" else found.group(1)
 
     return _ESCAPE.sub(plain, line)

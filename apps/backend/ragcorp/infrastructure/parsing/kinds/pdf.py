@@ -9,7 +9,7 @@ from typing import Any
 
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
 from ragcorp.domain.exceptions import UnreadableDocumentError
-from ragcorp.infrastructure.markdown_blocks import plain_heading
+from ragcorp.infrastructure.markdown_blocks import MAX_HEADING_CHARACTERS, plain_heading
 from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.decoding import clean
 from ragcorp.infrastructure.parsing.extraction import Request, extract, shielded
@@ -18,7 +18,7 @@ from ragcorp.infrastructure.parsing.kinds.reading import Reading, Unread, read_m
 from ragcorp.infrastructure.parsing.limits import too_large
 from ragcorp.infrastructure.parsing.page_text import join_pages
 
-_HEADING_LINE = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+_HEADING_LINE = re.compile(rf"^#{{1,6}} (.{{1,{MAX_HEADING_CHARACTERS}}})$", re.MULTILINE)
 _EMPTY_TITLES = frozenset(
     {"untitled", "(untitled)", "anonymous", "(anonymous)", "unspecified", "(unspecified)", "sin título", "title"}
     | {"powerpoint presentation", "presentación de powerpoint", "document", "documento"}
