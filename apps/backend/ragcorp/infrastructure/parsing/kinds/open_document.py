@@ -18,7 +18,7 @@ _NO_TEXT = frozenset({"tracked-changes", "note", "annotation", "forms", "frame",
 _ASIDE = frozenset({"tracked-changes", "forms", "notes", "note", "annotation"})
 _CELL_TEXT = frozenset({"p", "h", "list"})
 _SPACES = {"tab": " ", "line-break": " ", "s": " "}
-_MOST_REPEATS = 1_000
+_MOST_REPEATS = 100
 _MOST_LEVELS = 60
 
 
@@ -43,7 +43,8 @@ def read_odf(file: SourceFile, reading: Reading) -> ParsedText:
         elif name == "spreadsheet":
             parsed = ParsedText(text="\n\n".join(document.sheets(content)))
         else:
-            parsed = ParsedText(text="\n\n".join([*document.margins(), *document.blocks(content)]))
+            blocks = [*document.margins(), *document.blocks(content)]
+            parsed = ParsedText(text="\n\n".join(filter(None, blocks)))
         title = child(package.xml("meta.xml"), "meta", "title")
     left_out = unread(UnreadKind.HIDDEN_SHEET, *document.hidden)
     left_out += unread(UnreadKind.IMAGE, count=package.count(r"^Pictures/"))
@@ -175,10 +176,7 @@ class _Document:
     def _rows(self, element: Element) -> Iterator[list[str]]:
         for entry in element:
             if local(entry) == "table-row":
-                row = list(self._cells(entry))
-                while row and not row[-1]:
-                    row.pop()
-                yield from [row] * (_repeats(entry, "number-rows-repeated") if row else 1)
+                yield list(self._cells(entry))
             elif local(entry) in ("table-rows", "table-header-rows", "table-row-group"):
                 yield from self._rows(entry)
 
@@ -191,7 +189,8 @@ class _Document:
                 for note in children(cell, "annotation"):
                     author = next((part.text or "" for part in children(note, "creator")), "?")
                     text += f" (Comentario de {author}: {' '.join(map(_text, children(note, 'p')))})"
-                yield from [text.strip()] * _repeats(cell, "number-columns-repeated")
+                repeats = attribute(cell, "number-columns-repeated", "1")
+                yield from [text.strip()] * (min(int(repeats), _MOST_REPEATS) if repeats.isdecimal() else 1)
 
     def slide(self, page: Element) -> Iterator[str]:
         """Yield the title of a slide, its text and its notes."""
@@ -220,11 +219,6 @@ def _levels(style: Element) -> dict[int, Level]:
                 start=int(attribute(entry, "start-value", "1")),
             )
     return levels
-
-
-def _repeats(element: Element, name: str) -> int:
-    text = attribute(element, name, "1")
-    return min(int(text), _MOST_REPEATS) if text.isdecimal() else 1
 
 
 def _text(element: Element) -> str:

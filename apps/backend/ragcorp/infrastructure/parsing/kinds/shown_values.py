@@ -6,6 +6,7 @@ A file rarely says in which country its numbers are shown: that depends on the c
 import re
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
 from typing import NamedTuple
 
 _PART = re.compile(
@@ -40,6 +41,7 @@ class _Marks(NamedTuple):
     group: str
 
 
+@lru_cache(maxsize=20_000, typed=True)
 def shown(value: object, number_format: str) -> str:
     """Return a value as it is shown; numbers and texts without a format as they are."""
     if value is None:
