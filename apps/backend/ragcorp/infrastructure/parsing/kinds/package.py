@@ -9,7 +9,10 @@ from typing import NamedTuple
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element, fromstring
 
-__all__ = ["Element", "Package", "Relation", "attribute", "child", "children", "local", "within"]
+__all__ = ["ASIDE", "Element", "Package", "Relation", "attribute", "child", "children", "local", "paragraphs", "within"]
+
+ASIDE = frozenset({"del", "moveFrom", "Fallback", "pPr", "rPr", "endParaRPr", "instrText", "delText", "txbxContent"})
+_SIGNS = {"tab": " ", "br": " ", "cr": " ", "noBreakHyphen": "-"}
 
 
 class Relation(NamedTuple):
@@ -48,6 +51,11 @@ class Package:
     def main(self) -> str | None:
         """Return the name of the main part of an Office document."""
         return next((target for kind, target in self.relations().values() if kind == "officeDocument"), None)
+
+    def title(self) -> str | None:
+        """Return the title among the properties of an Office document."""
+        title = child(self.xml("docProps/core.xml"), "title")
+        return title.text if title is not None else None
 
     def related(self, part: str, kind: str) -> Iterator[Element]:
         """Yield the roots of the parts of a kind that a part refers to."""
@@ -92,3 +100,15 @@ def within(element: Element, *, skipped: frozenset[str]) -> Iterator[Element]:
         if local(entry) not in skipped:
             yield entry
             waiting.extend(reversed(entry))
+
+
+def paragraphs(element: Element, *, skipped: frozenset[str] = ASIDE) -> list[str]:
+    """Return the text of each paragraph (``p``) of an Office part that has one."""
+    lines: list[str] = []
+    for entry in element.iter():
+        if local(entry) == "p":
+            parts = within(entry, skipped=skipped)
+            pieces = [(part.text or "") if local(part) == "t" else _SIGNS.get(local(part), "") for part in parts]
+            if text := " ".join("".join(pieces).split()):
+                lines.append(text)
+    return lines

@@ -7,12 +7,20 @@ from ragcorp.infrastructure.parsing.decoding import clean
 from ragcorp.infrastructure.parsing.extraction import shielded
 from ragcorp.infrastructure.parsing.kinds.charts import chart_rows, diagram_lines
 from ragcorp.infrastructure.parsing.kinds.markdown import paged, paragraph, table
-from ragcorp.infrastructure.parsing.kinds.package import Element, Package, attribute, child, children, local, within
+from ragcorp.infrastructure.parsing.kinds.package import (
+    Element,
+    Package,
+    attribute,
+    child,
+    children,
+    local,
+    paragraphs,
+    within,
+)
 from ragcorp.infrastructure.parsing.kinds.pdf import real_title
 from ragcorp.infrastructure.parsing.kinds.reading import Reading, unread
 from ragcorp.infrastructure.parsing.limits import check_office_archive, corrupt
 
-_NO_TEXT = frozenset({"Fallback", "pPr", "rPr", "endParaRPr"})
 _FURNITURE = frozenset({"sldNum", "dt", "ftr", "hdr", "sldImg"})
 _TITLES = frozenset({"title", "ctrTitle"})
 
@@ -38,8 +46,6 @@ def read_pptx(file: SourceFile, reading: Reading) -> ParsedText:
             for entry in children(child(root, "sldIdLst"), "sldId")
             if (key := _relation_id(entry)) in relations
         ]
-        properties = next((package.xml(part) for part in package.names if part == "docProps/core.xml"), None)
-        title = child(properties, "title")
     parsed = paged(clean("\n\n".join(slide)) for slide in slides)
     first = next((blocks[0] for blocks in slides if blocks and blocks[0].startswith("## ")), "")
     left_out = unread(UnreadKind.IMAGE, count=package.count(r"^ppt/media/.*\.(?:png|jpe?g|gif|bmp|tiff?|emf|wmf|svg)$"))
@@ -49,7 +55,7 @@ def read_pptx(file: SourceFile, reading: Reading) -> ParsedText:
     )
     return ParsedText(
         text=parsed.text,
-        title=real_title(title.text if title is not None else None) or first.removeprefix("## ") or None,
+        title=real_title(package.title()) or first.removeprefix("## ") or None,
         page_starts=parsed.page_starts,
         unread=left_out,
     )
@@ -66,14 +72,14 @@ def _slide(package: Package, name: str, authors: dict[str, str]) -> list[str]:
     blocks = [*titles, *(block for block in blocks if block not in titles)]
     for part in package.related(name, "comments"):
         for entry in part:
-            text = " ".join(_lines(entry)) or " ".join((each.text or "") for each in children(entry, "text"))
+            text = " ".join(paragraphs(entry)) or " ".join((each.text or "") for each in children(entry, "text"))
             if text:
                 author = authors.get(attribute(entry, "authorId"), "?")
                 blocks.append(paragraph(f"Comentario de {author}: {text}"))
     for part in package.related(name, "notesSlide"):
         for shape in part.iter():
             if local(shape) == "sp" and _placeholder(shape) not in _FURNITURE:
-                blocks += map(paragraph, _lines(shape))
+                blocks += map(paragraph, paragraphs(shape))
     return blocks
 
 
@@ -83,10 +89,10 @@ def _blocks(package: Package, name: str, root: Element) -> Iterator[str]:
     for entry in within(root, skipped=frozenset({"Fallback"})):
         kind = local(entry)
         if kind == "sp" and (place := _placeholder(entry)) not in _FURNITURE:
-            lines = _lines(entry)
+            lines = paragraphs(entry)
             yield from [f"## {' '.join(lines)}"] if place in _TITLES and lines else map(paragraph, lines)
         elif kind == "tbl":
-            yield table([" ".join(_lines(cell)) for cell in children(row, "tc")] for row in children(entry, "tr"))
+            yield table([" ".join(paragraphs(cell)) for cell in children(row, "tc")] for row in children(entry, "tr"))
         elif kind in ("chart", "relIds"):
             relation = relations.get(attribute(entry, "dm" if kind == "relIds" else "id"))
             part = package.xml(relation.target) if relation is not None else None
@@ -99,19 +105,3 @@ def _placeholder(shape: Element) -> str:
         if local(properties) == "nvSpPr":
             return attribute(child(properties, "nvPr", "ph"), "type")
     return ""
-
-
-def _lines(element: Element) -> list[str]:
-    """Return the text of each paragraph that has one."""
-    lines = []
-    for entry in element.iter():
-        if local(entry) == "p":
-            pieces = []
-            for part in within(entry, skipped=_NO_TEXT):
-                if local(part) == "t":
-                    pieces.append(part.text or "")
-                elif local(part) in ("br", "tab"):
-                    pieces.append(" ")
-            if text := " ".join("".join(pieces).split()):
-                lines.append(text)
-    return lines

@@ -11,7 +11,17 @@ from ragcorp.infrastructure.parsing.extraction import shielded
 from ragcorp.infrastructure.parsing.kinds.charts import chart_rows, diagram_lines
 from ragcorp.infrastructure.parsing.kinds.formulas import formula
 from ragcorp.infrastructure.parsing.kinds.numbering import Level, NumberedList
-from ragcorp.infrastructure.parsing.kinds.package import Element, Package, attribute, child, children, local, within
+from ragcorp.infrastructure.parsing.kinds.package import (
+    ASIDE,
+    Element,
+    Package,
+    attribute,
+    child,
+    children,
+    local,
+    paragraphs,
+    within,
+)
 from ragcorp.infrastructure.parsing.kinds.reading import Reading, unread
 from ragcorp.infrastructure.parsing.kinds.web import html_to_markdown
 from ragcorp.infrastructure.parsing.limits import check_office_archive, corrupt
@@ -24,8 +34,6 @@ _STYLES = "\n".join(
         for level in range(1, 7)
     ]
 )
-_NO_TEXT = frozenset({"del", "moveFrom", "Fallback", "pPr", "rPr", "instrText", "delText", "txbxContent"})
-_SIGNS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _PAGE_NUMBER = re.compile(r"(?:p[áa]g(?:ina|\.)?|page)?\s*\d*\s*(?:(?:de|of|/)\s*\d*)?", re.IGNORECASE)
 _READ_THROUGH = frozenset({"fldSimple", "oMathPara", "moveTo", "bdo", "dir"})
 _NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes", "commentReference": "comments"}
@@ -127,11 +135,11 @@ class _Document:
             container[:] = contents
 
     def _notes_of(self, paragraph: Element) -> Iterator[str]:
-        for entry in within(paragraph, skipped=_NO_TEXT):
+        for entry in within(paragraph, skipped=ASIDE):
             name = local(entry)
             if name in _NOTES:
                 note = self._notes.get((_NOTES[name], attribute(entry, "id")))
-                text = " ".join(_paragraphs(note)) if note is not None else ""
+                text = " ".join(paragraphs(note)) if note is not None else ""
                 entry.tag = f"{self._namespace}lastRenderedPageBreak"
                 if text:
                     author = attribute(note, "author")
@@ -151,7 +159,7 @@ class _Document:
             line
             for kind in ("header", "footer")
             for part in self._package.related(self._name, kind)
-            for line in _paragraphs(part)
+            for line in paragraphs(part)
             if not _PAGE_NUMBER.fullmatch(line)
         ]
         return list(dict.fromkeys(lines))
@@ -165,18 +173,6 @@ class _Document:
         run = Element(f"{self._namespace}r")
         SubElement(run, f"{self._namespace}t").text = text
         return run
-
-
-def _paragraphs(element: Element) -> Iterator[str]:
-    """Yield the text of each paragraph that has one."""
-    for entry in element.iter():
-        if local(entry) == "p":
-            pieces = (
-                (part.text or "") if local(part) == "t" else _SIGNS.get(local(part), "")
-                for part in within(entry, skipped=_NO_TEXT)
-            )
-            if text := " ".join("".join(pieces).split()):
-                yield text
 
 
 def _bullets(numbering: Element) -> Element:

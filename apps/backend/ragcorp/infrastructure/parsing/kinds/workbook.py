@@ -13,7 +13,7 @@ from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.extraction import Request, extract, shielded
 from ragcorp.infrastructure.parsing.kinds.markdown import paragraph, table
 from ragcorp.infrastructure.parsing.kinds.mending import mend
-from ragcorp.infrastructure.parsing.kinds.package import Package, attribute, child, children, local
+from ragcorp.infrastructure.parsing.kinds.package import Package, attribute, child, children, local, paragraphs
 from ragcorp.infrastructure.parsing.kinds.pdf import real_title
 from ragcorp.infrastructure.parsing.kinds.reading import Reading, unread
 from ragcorp.infrastructure.parsing.kinds.shown_values import shown
@@ -55,14 +55,13 @@ def read_xlsx(file: SourceFile, reading: Reading) -> ParsedText:
                 part for part in re.split(r"^(?=## )", text, flags=re.MULTILINE) if part.split("\n")[0] not in names
             ]
             left_out += unread(UnreadKind.FORMATTING, count=1)
-        drawn = {name: [*_drawn(package, part)] for name, (part, visible) in sheets.items() if visible}
+        drawn = {
+            name: [paragraph(line) for root in package.related(part, "drawing") for line in paragraphs(root)]
+            for name, (part, visible) in sheets.items()
+            if visible
+        }
         sections += ["\n\n".join([f"## {name}", *lines]) for name, lines in drawn.items() if lines]
-        title = child(package.xml("docProps/core.xml"), "title")
-    return ParsedText(
-        text="\n\n".join(map(str.strip, sections)),
-        title=real_title(title.text if title is not None else None),
-        unread=left_out,
-    )
+    return ParsedText(text="\n\n".join(map(str.strip, sections)), title=real_title(package.title()), unread=left_out)
 
 
 def _sections(data: bytes, notes: Mapping[str, Mapping[str, str]], hidden: frozenset[str]) -> Iterator[str]:
@@ -124,16 +123,6 @@ def _notes(package: Package, sheet: str, persons: Mapping[str, str]) -> dict[str
 def _note(author: str, text: str) -> str:
     text = " ".join(text.split())
     return f"Comentario de {author}: {text.removeprefix(f'{author}:').strip()}" if author else f"Comentario: {text}"
-
-
-def _drawn(package: Package, sheet: str) -> Iterator[str]:
-    """Yield the text of the boxes that lie over a sheet."""
-    for root in package.related(sheet, "drawing"):
-        for entry in root.iter():
-            if local(entry) == "p":
-                text = "".join((part.text or "") for part in entry.iter() if local(part) == "t").strip()
-                if text:
-                    yield paragraph(text)
 
 
 def read_xls(file: SourceFile, _: Reading) -> ParsedText:
