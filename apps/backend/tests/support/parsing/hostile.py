@@ -301,8 +301,8 @@ def markdown_of_tables() -> bytes:
     return b"|a|b|\n|-|-|\n" * 12_000
 
 
-def markdown_of_headings() -> bytes:
-    return b"".join(b"#" * (1 + number % 6) + b" Plazo\n" for number in range(10_000))
+def markdown_of_headings(count: int = 10_000) -> bytes:
+    return b"".join(b"#" * (1 + number % 6) + b" Plazo\n" for number in range(count))
 
 
 def markdown_of_codes() -> bytes:
