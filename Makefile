@@ -61,6 +61,7 @@ format: $(VENV)/.dev  ## put the code into shape
 
 soak: $(VENV)/.dev  ## the long counts and the benchmarks (an hour and more)
 	$(BIN)/pytest -m soak
+	$(BIN)/pytest -m "hypothesis and not soak and not page" --hypothesis-profile thorough --timeout 1800
 	cd apps/backend && ../../$(BIN)/python -m benchmarks.search --chunks 10000
 	cd apps/backend && ../../$(BIN)/python -m benchmarks.search --chunks 100000
 	cd apps/backend && ../../$(BIN)/python -m benchmarks.load --chunks 100000 --seconds 300

@@ -7,18 +7,11 @@ developer reads DATABASE_URL.
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from alembic import context
 from sqlalchemy import text
 
 from ragcorp.infrastructure.postgres.administration.migration_lock import LOCK_TIMEOUT, migration_lock, owner_engine
-from ragcorp.infrastructure.postgres.tables.schema import metadata
-
-
-def include_object(_obj: Any, name: str | None, type_: str, reflected: bool, _compare_to: Any) -> bool:
-    """Leave the HNSW indexes of the embedding models out of the comparison: one is made for each model in use."""
-    return not (type_ == "index" and reflected and "_embeddings_hnsw_" in (name or ""))
 
 
 def main() -> None:
@@ -27,13 +20,7 @@ def main() -> None:
     with migration_lock(dsn), owner_engine(dsn).connect() as connection:
         connection.execute(text("select set_config('lock_timeout', :value, false)"), {"value": lock_timeout})
         connection.commit()
-        context.configure(
-            connection=connection,
-            target_metadata=metadata,
-            include_object=include_object,
-            transaction_per_migration=True,
-            compare_type=True,
-        )
+        context.configure(connection=connection, transaction_per_migration=True)
         with context.begin_transaction():
             context.run_migrations()
 

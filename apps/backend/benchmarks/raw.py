@@ -137,7 +137,7 @@ class RawSearch:
         self.sparse_sql = full_text.with_every_word(
             bm25.bm25_top(limit=WINDOW, visible=visible.sql, filtered=narrow, matching=matching)
         )
-        self.contents_sql = chunk_rows.CHUNKS_BY_ID.format(visible=visible.sql)
+        self.contents_sql = chunk_rows.CHUNKS_BY_ID.format(condition=visible.sql)
 
     def fused(self, query: Query) -> list[int]:
         """One statement does it all."""

@@ -42,7 +42,7 @@ from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbedding
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
 from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
 from ragcorp.infrastructure.postgres.files.folder_rows import PostgresFolderRecords
-from ragcorp.infrastructure.postgres.lexical.term_frequencies import PostgresTermFrequencies
+from ragcorp.infrastructure.postgres.lexical.text_analysis import PostgresTermFrequencies
 from ragcorp.infrastructure.postgres.models.registry import active_model
 from ragcorp.infrastructure.postgres.structure.index import PostgresStructureIndex
 from ragcorp.infrastructure.postgres.tables.embedded import STRUCTURE

@@ -49,8 +49,10 @@ if (folder := memory_folder()) is not None:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
     os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
 
-hypothesis_settings.register_profile("untimed", deadline=None)  # a busy machine is no fault of what is tested
-hypothesis_settings.load_profile("untimed")
+# No deadlines: a busy machine is no fault of what is tested. `make soak` takes the profile `thorough`.
+hypothesis_settings.register_profile("quick", deadline=None, max_examples=25)
+hypothesis_settings.register_profile("thorough", deadline=None, max_examples=400)
+hypothesis_settings.load_profile("quick")
 
 GARBAGE_THRESHOLD = 5000
 """Of objects, in place of 700: an application alone is thousands of them."""
@@ -145,6 +147,8 @@ def postgres_server() -> Iterator[TestServer]:
     folder.chmod(0o755)
     data_dir = folder / "data"
     settings = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+    settings["scram_iterations"] = "1"  # a third of what a connection costs
+    settings["authentication_timeout"] = "10s"  # a drop of a database waits for connections that stopped half-way
     try:
         with EmbeddedPostgres(data_dir=data_dir, settings=settings) as server:
             yield TestServer(
@@ -169,15 +173,43 @@ def template_database(postgres_server: TestServer) -> str:
     return "ragcorp"
 
 
+class Administration:
+    """One connection of the superuser that all tests share, since a connection costs more than what it is for."""
+
+    def __init__(self, server: TestServer) -> None:
+        self._server = server
+        self._connection: psycopg.Connection[TupleRow] | None = None
+
+    def execute(self, statement: str) -> None:
+        if self._connection is None or self._connection.closed:
+            self._connection = self._server.superuser()
+        try:
+            self._connection.execute(statement)
+        except psycopg.OperationalError:  # a test ended all connections
+            self._connection.close()
+            self._connection = self._server.superuser()
+            self._connection.execute(statement)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+
+@pytest.fixture(scope="session")
+def administration(postgres_server: TestServer) -> Iterator[Administration]:
+    administration = Administration(postgres_server)
+    yield administration
+    administration.close()
+
+
 @pytest.fixture
-def make_database(postgres_server: TestServer) -> Iterator[Callable[..., str]]:
+def make_database(postgres_server: TestServer, administration: Administration) -> Iterator[Callable[..., str]]:
     """Clone a database and return its name; all clones go at the end of the test."""
     made: list[str] = []
 
     def make(template: str = "template1") -> str:
         name = f"test_{os.getpid()}_{len(made)}_{os.urandom(4).hex()}"
-        with postgres_server.superuser() as connection:
-            connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" OWNER ragcorp_owner STRATEGY file_copy')
+        administration.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" OWNER ragcorp_owner STRATEGY file_copy')
         if template == "template1":
             with postgres_server.superuser(name) as connection:
                 for extension in ("vector", "unaccent", "pg_trgm", "intarray"):
@@ -187,11 +219,8 @@ def make_database(postgres_server: TestServer) -> Iterator[Callable[..., str]]:
         return name
 
     yield make
-    if not made:
-        return
-    with postgres_server.superuser() as connection:
-        for name in made:
-            connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+    for name in made:
+        administration.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
 
 @pytest.fixture

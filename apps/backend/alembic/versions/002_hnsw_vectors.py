@@ -72,7 +72,7 @@ def upgrade() -> None:
     """)
     name, dimensions = context.config.attributes.get("embedding_model", DEFAULT_MODEL)
     # in this transaction, on tables that nobody else sees yet: the migration is there as a whole or not at all
-    ensure_model(op.get_bind(), name=name, dimensions=dimensions, beside_traffic=False)
+    ensure_model(op.get_bind(), name=name, dimensions=dimensions, concurrently=False)
 
 
 def downgrade() -> None:

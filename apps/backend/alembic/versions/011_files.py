@@ -5,7 +5,7 @@ from __future__ import annotations
 from alembic import op
 
 from ragcorp.infrastructure.postgres.connections.indexes import create_index_concurrently, drop_index_concurrently
-from ragcorp.infrastructure.postgres.models.embedding_models import know_distances
+from ragcorp.infrastructure.postgres.models.embedding_models import store_measured
 
 revision = "011"
 down_revision = "010"
@@ -24,7 +24,7 @@ def upgrade() -> None:
                 CONSTRAINT ck_embedding_models_distance_threshold
                 CHECK (distance_threshold > 0 AND distance_threshold <= 2)
     """)
-    know_distances(op.get_bind())
+    store_measured(op.get_bind(), "distance_threshold")
 
 
 def downgrade() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from alembic import op
 
-from ragcorp.infrastructure.postgres.models.embedding_models import know_similarities
+from ragcorp.infrastructure.postgres.models.embedding_models import store_measured
 
 revision = "014"
 down_revision = "013"
@@ -130,7 +130,7 @@ VECTORS = """
 def upgrade() -> None:
     for statements in (STRUCTURE, EPISODES, VECTORS):
         op.get_bind().exec_driver_sql(statements)
-    know_similarities(op.get_bind())
+    store_measured(op.get_bind(), "similarity_threshold")
 
 
 def downgrade() -> None:

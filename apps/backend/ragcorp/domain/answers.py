@@ -76,11 +76,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The checked answer: ``citations`` has one entry for every [n] in ``text``.
-
-    ``rewritten_query`` is the question that replaced a follow-up question, if one did; ``hydration`` is what the turn
-    of an episode showed, if the request named one.
-    """
+    """The checked answer, with a citation for every [n] in ``text``, and the question that replaced a follow-up."""
 
     text: str
     abstained: bool
@@ -105,10 +101,7 @@ AskEvent = Searched | AnswerDelta | Answer
 async def final_answer(
     events: AsyncGenerator[AskEvent], *, on_search: Callable[[SearchResponse], object] | None = None
 ) -> Answer:
-    """Return the answer at the end of ``events`` and close them. ``on_search`` gets the search results.
-
-    Raises what the events raise, and AnswererUnavailableError if they end without an answer.
-    """
+    """Return the last event, the answer, and close the stream. Raises AnswererUnavailableError without one."""
     async with aclosing(events):
         async for event in events:
             if isinstance(event, Answer):

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from ragcorp.domain.documents import DocumentAttributes, IngestStatus
-from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
+from ragcorp.domain.documents import DocumentAttributes
+from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.text.checks import is_blank, require_length, require_storable
 
@@ -29,7 +29,7 @@ GRAPH = "graph"
 
 
 class MemoryKind(StrEnum):
-    """What a memory is: its ``artifact_type``. Persons, places and relationships are evergreen."""
+    """The ``artifact_type`` of a memory. Persons, places and relationships are evergreen."""
 
     FACT = "fact"
     PREFERENCE = "preference"
@@ -44,13 +44,13 @@ TURN = "turn"
 """The ``artifact_type`` of an item of history."""
 
 QUESTION, ANSWER, ABSTENTION = "question", "answer", "abstention"
-"""The ``artifact_type`` of questions to us and of our answers; a user's statement is a turn."""
+"""The ``artifact_type`` of questions and generated answers; a user's statement is a turn."""
 
-ASKED_KINDS = (QUESTION, ANSWER, ABSTENTION)
+EXCHANGE_KINDS = (QUESTION, ANSWER, ABSTENTION)
 """They record topics, not facts: recall excludes them unless a caller includes them."""
 
 GENERATED = "generated"
-"""Metadata key, true for a turn that is our own answer: it is no evidence."""
+"""Metadata key, true for a turn that is a generated answer and therefore not evidence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,38 +107,11 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ItemOutcome:
-    """The result of writing an item."""
-
-    external_id: str
-    status: IngestStatus
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemFailure:
-    """An item of a batch that was not stored, with its error."""
-
-    external_id: str | None
-    error: RagcorpError
-
-
-SaveOutcome = ItemOutcome | ItemFailure
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ItemSelection:
     """Selects items of one collection by the prefix of ``external_id`` and by filters."""
 
     prefix: str = ""
     filters: Filters = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemPage:
-    """A page of items in the order of ``external_id``; ``next_after`` is None at the end."""
-
-    items: tuple[Item, ...]
-    next_after: str | None
 
 
 FACETS = ("collection", "artifact_type", "language", "month")

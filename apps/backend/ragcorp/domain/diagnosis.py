@@ -79,7 +79,7 @@ class Contents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkFacts:
-    """What a service on a network requires of its database.
+    """Facts about the database that a service on a network depends on.
 
     ``row_level_security`` is False if it is off for every table; ``unprotected`` are then all of them. ``unmarked``
     are statements that a superuser must still run, so that conditions under policies use their indexes. ``passages``
@@ -98,7 +98,7 @@ class NetworkFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchFacts:
-    """What a search requires of the database. ``widths`` are the widths at which the service's model has vectors."""
+    """Facts that a search depends on. ``widths`` are those of stored vectors of the service's model."""
 
     revision: str | None
     widths: tuple[int, ...]

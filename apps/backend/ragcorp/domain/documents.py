@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Self
+from typing import Generic, Self, TypeVar
 from uuid import UUID
 
-from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
 from ragcorp.domain.files.source_paths import document_path, shown_path, shown_title
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, HitKey, no_metadata
@@ -20,11 +20,50 @@ class VisibilityScope(StrEnum):
     GROUP = "group"
     PRIVATE = "private"
 
+    @classmethod
+    def parse(cls, name: str, *, field: str = "visibility_scope") -> Self:
+        """Raises InvalidInputError for an unknown name."""
+        if name in set(cls):
+            return cls(name)
+        raise InvalidInputError(
+            f"{field} is not a known scope.", field=field, limit=", ".join(cls), remedy="Use one of the listed scopes."
+        )
+
 
 class IngestStatus(StrEnum):
     CREATED = "created"
     UPDATED = "updated"
     UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOutcome:
+    """The result of writing an item of memory or history, an entity or a fact."""
+
+    external_id: str
+    status: IngestStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteFailure:
+    """An entry of a batch that was not stored, with its error."""
+
+    external_id: str | None = None
+    error: RagcorpError
+
+
+SaveOutcome = WriteOutcome | WriteFailure
+
+Entry = TypeVar("Entry")
+Position = TypeVar("Position")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Generic[Entry, Position]):
+    """A page of a list in the order of its positions; ``next_after`` is None at the end."""
+
+    items: tuple[Entry, ...]
+    next_after: Position | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +159,18 @@ class DocumentAttributes:
     path: str | None = None
     metadata: Mapping[str, object] = field(default_factory=no_metadata)
 
+    def for_digest(self) -> list[object]:
+        """Return the attributes other than path and metadata, for a digest over JSON."""
+        return [
+            self.title,
+            self.language,
+            self.artifact_type,
+            int(self.sensitivity),
+            self.visibility_scope,
+            self.owner,
+            self.occurred_at.isoformat() if self.occurred_at else None,
+        ]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
@@ -144,23 +195,23 @@ class Chunk:
     """A stored passage with the fields that results and citations show.
 
     An item of another collection is a passage too: the opening of an artifact, a memory, a turn, a graph fact. If it
-    has no document, ``document_id`` is its own and ``chunk_index`` 0.
+    has no document, ``document_id`` is its own.
     """
 
     id: str
     document_id: UUID
     external_id: str
-    chunk_index: int
+    chunk_index: int = 0
     content: str
-    heading_path: tuple[str, ...]
+    heading_path: tuple[str, ...] = ()
     title: str
     language: str
     path: str | None
-    metadata: Mapping[str, object]
+    metadata: Mapping[str, object] = field(default_factory=no_metadata)
     line_start: int
     line_end: int
-    page_start: int | None
-    page_end: int | None
+    page_start: int | None = None
+    page_end: int | None = None
     collection: str = CHUNK_COLLECTION
     artifact_type: str = "document"
     sensitivity: Sensitivity = Sensitivity.NORMAL

@@ -1,4 +1,4 @@
-"""Values of the caches of vectors: how a vector came, and what the database keeps."""
+"""Values of vectors: models, caches and the backlog."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingModel:
-    """Which model made a vector, and its width (number of dimensions)."""
+    """The model of a vector, and its width."""
 
     name: str
     dimensions: int
@@ -17,13 +17,21 @@ Vector = tuple[float, ...]
 """An L2-normalised embedding of ``EmbeddingModel.dimensions`` finite numbers."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacklogCounts:
+    """The number of texts that wait for a vector, and how many of them failed too often to be retried."""
+
+    pending: int
+    failed: int
+
+
 class CacheName(StrEnum):
     QUERY = "query"
     PASSAGE = "passage"
 
 
 class CacheOutcome(StrEnum):
-    """``JOINED``: another was asking for it already, and the call was shared. ``MISS``: it was put to the model."""
+    """``JOINED``: shared the call of another caller. ``MISS``: the model computed the vector."""
 
     MEMORY = "memory"
     DATABASE = "database"
@@ -33,7 +41,7 @@ class CacheOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedVectors:
-    """What the database keeps of a model's vectors. ``bytes`` is the size of the vectors by themselves."""
+    """Cached vectors of a model. ``bytes`` is the size of the vectors alone."""
 
     model: EmbeddingModel
     active: bool

@@ -1,8 +1,10 @@
 """The exception tree. Adapters translate their libraries' errors into it; HTTP and the CLI map it once.
 
-Every message is safe to show to a caller: it names the field, the limit and the remedy, and never holds a
+Every message is safe to show to a caller: it names the field, the limit and the remedy, and never contains a
 value that the caller sent, SQL, a path of the host or a secret.
 """
+
+from typing import Self
 
 
 class RagcorpError(Exception):
@@ -33,6 +35,10 @@ class RagcorpError(Exception):
         self.limit = limit
         self.remedy = remedy
         self.reason = reason
+
+    @classmethod
+    def out_of_range(cls, field: str, limit: str, *, remedy: str | None = None) -> Self:
+        return cls(f"{field} is out of range.", field=field, limit=limit, remedy=remedy)
 
     def __str__(self) -> str:
         return f"{self.message} {self.remedy}" if self.remedy else self.message

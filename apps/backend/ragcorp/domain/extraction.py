@@ -37,22 +37,22 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionTask:
-    """A chunk to extract facts from; ``known`` is an earlier extraction of the same text."""
+    """A chunk to extract facts from; ``cached`` is an earlier extraction of the same text."""
 
     chunk_id: int
     document_id: UUID
     content_hash: bytes
     title: str
     content: str
-    known: Extraction | None = None
+    cached: Extraction | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionReport:
-    """Counts: ``chunks`` read (``reused`` from an earlier answer), ``failed`` to retry.
+    """Counts: ``chunks`` processed (``reused``: from an earlier extraction) or ``failed``, ``facts`` stored or
+    ``dropped``.
 
-    ``facts`` stored; ``dropped`` for lack of support in the text; ``removed`` because their chunk is gone;
-    ``remaining`` chunks to read.
+    ``removed`` facts lost their chunk; ``remaining`` chunks are to be processed.
     """
 
     chunks: int = 0

@@ -167,10 +167,7 @@ def fields_of(filters: Iterable[Filter]) -> frozenset[str]:
 
 
 def narrowed_to(filters: Filters, collection: str) -> Filters | None:
-    """Return the filters for one collection with every condition on the collection resolved.
-
-    None if no item of the collection can pass.
-    """
+    """Return the filters with conditions on the collection resolved; None if no item of it can pass."""
     decided = [_decided(part, collection) for part in filters]
     if any(part is False for part in decided):
         return None
@@ -204,7 +201,7 @@ def _require_parts(tree: AllOf | AnyOf | Not, parts: tuple[Filter, ...]) -> None
 def _decided(tree: Filter, collection: str) -> Filter | bool:
     match tree:
         case Condition(name="collection"):
-            return _holds_of(tree, collection)
+            return _matches_collection(tree, collection)
         case Condition():
             return tree
         case Not():
@@ -216,7 +213,7 @@ def _decided(tree: Filter, collection: str) -> Filter | bool:
             return _joined(AnyOf, [_decided(part, collection) for part in tree.parts], decisive=True)
 
 
-def _holds_of(condition: Condition, collection: str) -> bool:
+def _matches_collection(condition: Condition, collection: str) -> bool:
     if condition.operator is Operator.EXISTS:
         return condition.values[0] is True
     return (collection in condition.values) == (condition.operator is Operator.IN)
@@ -280,7 +277,7 @@ def _require_value(condition: Condition, value: object) -> None:
         )
     if isinstance(value, str):
         require_storable(value, field=_field(name))
-        _require_known(name, value)
+        _require_valid(name, value)
     elif not condition.of_metadata:
         raise InvalidInputError(
             f"The filter {name} takes text.", field=_field(name), limit="text", remedy="Give text, or a list of texts."
@@ -306,16 +303,11 @@ def _require_moment(value: object, *, compares: bool) -> None:
         )
 
 
-def _require_known(name: str, value: str) -> None:
+def _require_valid(name: str, value: str) -> None:
     if name == "sensitivity":
         Sensitivity.parse(value, field="filters.sensitivity")
-    elif name == "visibility_scope" and value not in set(VisibilityScope):
-        raise InvalidInputError(
-            "The filter visibility_scope is not a known scope.",
-            field="filters.visibility_scope",
-            limit=", ".join(VisibilityScope),
-            remedy="Use one of the listed scopes.",
-        )
+    elif name == "visibility_scope":
+        VisibilityScope.parse(value, field="filters.visibility_scope")
     elif name == "document_id":
         try:
             UUID(value)

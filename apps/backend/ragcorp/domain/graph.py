@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from ragcorp.domain.documents import DocumentAttributes, IngestStatus, VisibilityScope
-from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
+from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
+from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.domain.retrieval import MAX_CHUNK_INDEX
@@ -44,7 +44,7 @@ def require_name(text: str, *, field: str, limit: int = MAX_ENTITY_NAME) -> None
     require_length(text, field=field, limit=limit, minimum=1)
     if is_blank(text) or any(ord(character) < 32 or ord(character) == 127 for character in text):
         raise InvalidInputError(
-            f"{field} is blank or holds a control character.", field=field, remedy=f"Write {field} on one line."
+            f"{field} is blank or contains a control character.", field=field, remedy=f"Write {field} on one line."
         )
 
 
@@ -93,9 +93,9 @@ class Readers:
 
     @classmethod
     def named(cls, sensitivity: int, scope: str, owner: str) -> Readers:
-        known = VisibilityScope(scope)
-        owner = "" if known is VisibilityScope.WORKSPACE else owner
-        return cls(sensitivity=Sensitivity(sensitivity), scope=known, owner=owner)
+        visibility = VisibilityScope(scope)
+        owner = "" if visibility is VisibilityScope.WORKSPACE else owner
+        return cls(sensitivity=Sensitivity(sensitivity), scope=visibility, owner=owner)
 
     def include(self, others: Readers) -> bool:
         """Return whether these readers include all the others."""
@@ -143,10 +143,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityReference:
-    """A fact's reference to an entity: by ``external_id``, or by ``name`` or alias; any kind if ``kind`` is None.
-
-    Raises InvalidInputError.
-    """
+    """A reference by ``external_id``, or by name or alias (any kind if ``kind`` is None). Raises InvalidInputError."""
 
     external_id: str | None = None
     name: str | None = None
@@ -168,10 +165,7 @@ class EntityReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """The source of a fact: a document by external_id, optionally one of its chunks; or a chunk by id.
-
-    Raises InvalidInputError.
-    """
+    """Source of a fact: a document, optionally one of its chunks, or a chunk by id. Raises InvalidInputError."""
 
     document: str | None = None
     chunk_index: int | None = None
@@ -193,7 +187,9 @@ class Provenance:
             )
         if self.chunk_id is not None and not CHUNK_ID.fullmatch(self.chunk_id):
             raise InvalidInputError(
-                "provenance.chunk_id is no chunk's id.", field="provenance.chunk_id", remedy="Take it from a result."
+                "provenance.chunk_id is not the id of a chunk.",
+                field="provenance.chunk_id",
+                remedy="Take it from a result.",
             )
 
 
@@ -221,9 +217,7 @@ class FactDraft:
         if self.external_id is not None:
             require_name(self.external_id, field="external_id", limit=MAX_GRAPH_NAME)
         if not (math.isfinite(self.weight) and 0 <= self.weight <= 1):
-            raise InvalidInputError(
-                "weight is out of range.", field="weight", limit="0 to 1", remedy="Leave it out: 1."
-            )
+            raise InvalidInputError.out_of_range("weight", "0 to 1", remedy="Leave it out: 1.")
         for name, moment in (("valid_from", self.valid_from), ("valid_to", self.valid_to)):
             if moment is not None and moment.tzinfo is None:
                 raise InvalidInputError(f"{name} names no time zone.", field=name, remedy="End it with Z for UTC.")
@@ -245,10 +239,7 @@ def fact_name(
     chunk_index: int | None,
     readers: Readers,
 ) -> str:
-    """Return a generated external_id for a fact: ``fact:`` and 32 hex digits of a SHA-256.
-
-    ``subject`` and ``object`` are external_ids of entities. ``readers``: see ``entity_name``.
-    """
+    """Return a generated external_id: ``fact:`` and 32 hex digits of a SHA-256. ``readers`` as in ``entity_name``."""
     parts = [
         subject,
         " ".join(predicate.split()).casefold(),
@@ -274,10 +265,7 @@ class FactEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """A stored fact. ``document`` is the external_id of its source, ``chunk_index`` the chunk while it exists.
-
-    ``extracted``: a language model found it, and ``quote`` is the supporting text.
-    """
+    """A stored fact with its source document. ``extracted``: by a language model, supported by ``quote``."""
 
     id: str
     external_id: str
@@ -303,44 +291,10 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GraphOutcome:
-    """The result of writing an entity or a fact."""
-
-    external_id: str
-    status: IngestStatus
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphFailure:
-    """A draft of a batch that was not stored, with its error."""
-
-    error: RagcorpError
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GraphSelection:
-    """Selects entities or facts by prefix of external_id and filters; entities by name, facts by entity.
-
-    ``name`` matches names and aliases, ignoring accents and case. ``entity`` is an external_id.
-    """
+    """Selects by prefix and filters, entities by ``name`` or alias (folded), facts by external_id of ``entity``."""
 
     prefix: str = ""
     filters: Filters = ()
     name: str | None = None
     entity: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntityPage:
-    """A page in the order of ``external_id``; ``next_after`` is None at the end."""
-
-    entities: tuple[Entity, ...]
-    next_after: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactPage:
-    """A page in the order of ``external_id``; ``next_after`` is None at the end."""
-
-    facts: tuple[Fact, ...]
-    next_after: str | None

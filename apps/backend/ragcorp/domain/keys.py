@@ -56,10 +56,7 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """The sender of a request, from its credential. ``key_id`` None: the local user on a loopback address.
-
-    Without the scope ``tools`` the principal may read no files: searches and answers check the principal only.
-    """
+    """The sender of a request, the local user if ``key_id`` is None. Without scope ``tools`` it reads no files."""
 
     principal: Principal
     scopes: frozenset[Scope]

@@ -9,10 +9,7 @@ from ragcorp.domain.search.requests import SearchResponse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryItem:
-    """A retrieved passage as a memory item: a turn, memory, graph fact (``A -> B: predicate``) or chunk.
-
-    ``score`` is the retrieval's, higher is better.
-    """
+    """A retrieved passage as a memory item; the text of a graph fact is ``A -> B: predicate``."""
 
     id: str
     collection: str
@@ -26,11 +23,7 @@ class MemoryItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryContext:
-    """``context`` is the fenced briefing, ready for a prompt; "" if there is none.
-
-    ``items`` are the results, best first, including those that did not fit into the briefing; delimiters in their
-    fields are neutralised too. ``response`` is the search behind them.
-    """
+    """The fenced briefing for a prompt, "" if empty, and all results as ``items``, neutralised too."""
 
     context: str
     items: tuple[MemoryItem, ...]

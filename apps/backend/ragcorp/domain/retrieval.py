@@ -47,11 +47,11 @@ class ScoreType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """One passage that a source found: identity and the source's own score (higher is better), no content.
+    """One passage of a source's list: its identity and the source's score (higher is better), no content.
 
     The identity is the chunk id, else (document id, chunk index) (ADR-012); outside the collection of chunks it is
-    ``item_id`` in ``collection``. ``evidence`` is the share in [0, 1] of the query's evidence that the passage holds,
-    where the source can tell. Types are checked, for a source may be the user's own. Raises InvalidRankingError.
+    ``item_id`` in ``collection``. ``evidence`` is the passage's share in [0, 1] of the query's evidence, if the source
+    provides it. Types are checked because sources may be custom. Raises InvalidRankingError.
     """
 
     chunk_id: str | None = None
@@ -115,10 +115,7 @@ def _require_chunk_index(index: int) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedList:
-    """The hits of one source, best first. The rank of ``hits[i]`` is i + 1; no hit occurs twice.
-
-    Raises InvalidRankingError.
-    """
+    """Hits of one source, best first; ``hits[i]`` has rank i + 1. Raises InvalidRankingError for duplicates."""
 
     source: str
     score_type: str
@@ -130,10 +127,10 @@ class RankedList:
         if not (isinstance(self.score_type, str) and self.score_type):
             raise InvalidRankingError("A ranked list needs the name of its kind of score.", field="score_type")
         if not isinstance(self.hits, tuple) or not all(isinstance(hit, Hit) for hit in self.hits):
-            raise InvalidRankingError("A ranked list holds a tuple of hits.", field="hits")
+            raise InvalidRankingError("A ranked list contains a tuple of hits.", field="hits")
         if len({hit.key for hit in self.hits}) != len(self.hits):
             raise InvalidRankingError(
-                f"The ranked list of source '{self.source}' holds a hit twice.",
+                f"The ranked list of source '{self.source}' contains a hit twice.",
                 field="hits",
                 remedy="Deduplicate inside the source, before the list is made.",
             )
@@ -146,9 +143,8 @@ class RankedList:
 
 
 class Contribution(NamedTuple):
-    """What one source gave to a fused score: ``rank`` starts at 1, ``value`` is the summand.
-
-    A tuple, as fusion makes hundreds of them a search: a frozen dataclass takes twice the time (docs/benchmarks.md).
+    """A source's part of a fused score. A tuple: fusion makes hundreds, in half the time of a dataclass
+    (benchmarks.md).
     """
 
     source: str
@@ -178,10 +174,7 @@ class SourceOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceReport:
-    """What became of one source in one query. ``reason`` is set when the source is named in ``degraded``.
-
-    ``cut``: a budget ended its search early, so that its list is good but not proven to be the best.
-    """
+    """Outcome of a source in a query; a ``reason`` puts it into ``degraded``. ``cut``: a budget ended it early."""
 
     source: str
     outcome: SourceOutcome

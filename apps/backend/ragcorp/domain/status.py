@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ragcorp.domain.embeddings import BacklogCounts
+
 
 class PartState(StrEnum):
     """``degraded``: does a part of its work. ``out``: does none. ``off``: none is expected of it, by configuration."""
@@ -24,10 +26,7 @@ class Overall(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartStatus:
-    """A source or another component. Unless it is ``ok``, ``reason`` is a short stable word.
-
-    ``says`` is a sentence for people, ``remedy`` the action to take.
-    """
+    """A source or another component, with a stable word (``reason``), a sentence (``says``) and a ``remedy``."""
 
     source: str
     state: PartState = PartState.OK
@@ -37,19 +36,8 @@ class PartStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
-    """Counts of texts without a vector, and of those whose embedding failed for good."""
-
-    pending: int
-    failed: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ContentCounts:
-    """Counts of what one principal may read. ``chunks`` excludes deleted documents.
-
-    ``waiting`` by kind: ``artifact_chunks``, ``memory``, ``history``, ``graph`` and ``structure``.
-    """
+    """Counts of what a principal may read; ``waiting`` by kind, such as ``artifact_chunks`` or ``memory``."""
 
     documents: int
     deleted_documents: int
@@ -58,7 +46,7 @@ class ContentCounts:
     turns: int
     entities: int
     facts: int
-    waiting: Mapping[str, Waiting]
+    waiting: Mapping[str, BacklogCounts]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,17 +1,17 @@
-"""How answers are scored against questions with accepted and forbidden substrings.
+"""Scores answers against questions with accepted and forbidden substrings.
 
 Answer, gold, forbidden values and evidence are folded alike: by the text analysis, then ``|`` and every run of white
 space to one space. Of the answerable questions:
 
-    right        the answer holds any gold; for a yes/no question also if its first word is the expected one
-    hedged       right, and it holds a forbidden value too
-    wrong value  it holds a forbidden value and is not right
+    right        the answer contains any gold; for a yes/no question also if its first word is the expected one
+    hedged       right, and it contains a forbidden value too
+    wrong value  it contains a forbidden value and is not right
     abstained    wrongly: neither right nor wrong, but a miss
 
 and of those that were answered:
 
     cited        a cited document is one that is needed; for kind ``multi``, every document that is needed is cited
-    evidence     the text of a cited span holds the evidence
+    evidence     the text of a cited span contains the evidence
 
 An unanswerable question is right only if it was abstained from.
 """
@@ -32,7 +32,7 @@ _YES_NO = {"yes": "si", "oui": "si", "sim": "si", "nao": "no"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskQuestion:
-    """A question with what a right answer holds. Documents by ``external_id``; all empty where unanswerable.
+    """A question with what a right answer contains. Documents by ``external_id``; all empty where unanswerable.
 
     >>> AskQuestion(id='q1', text='¿Plazo?', kind='value', answerable=True, gold=('30 días',)).gold
     ('30 días',)
@@ -127,10 +127,10 @@ def judged(question: AskQuestion, answer: GivenAnswer) -> AnswerVerdict:
     if answer.abstained:
         return AnswerVerdict(question=question, abstained=True, right=not question.answerable)
     text = _folded(answer.text)
-    forbidden = _holds_any(text, question.forbidden)
+    forbidden = _contains_any(text, question.forbidden)
     if not question.answerable:
         return AnswerVerdict(question=question, abstained=False, wrong_value=forbidden)
-    right = _holds_any(text, question.gold) or (question.kind == YESNO and _says(text, question.yesno))
+    right = _contains_any(text, question.gold) or (question.kind == YESNO and _begins_with(text, question.yesno))
     cited = {span.document for span in answer.citations}
     needed = set(question.documents)
     return AnswerVerdict(
@@ -185,14 +185,14 @@ def shares_by_kind(verdicts: Iterable[AnswerVerdict]) -> Mapping[str, AnswerShar
     return {kind: shares(kinds[kind]) for kind in sorted(kinds)}
 
 
-def _holds_any(text: str, values: Iterable[str]) -> bool:
+def _contains_any(text: str, values: Iterable[str]) -> bool:
     return any(_folded(value) in text for value in values)
 
 
-def _says(text: str, expected: str) -> bool:
+def _begins_with(text: str, expected: str) -> bool:
     first = re.sub(r"\W", "", text.split(" ", 1)[0])
     return bool(first) and _YES_NO.get(first, first) == _folded(expected)
 
 
-def _share(verdicts: Sequence[AnswerVerdict], holds: Callable[[AnswerVerdict], bool]) -> float | None:
-    return sum(map(holds, verdicts)) / len(verdicts) if verdicts else None
+def _share(verdicts: Sequence[AnswerVerdict], condition: Callable[[AnswerVerdict], bool]) -> float | None:
+    return sum(map(condition, verdicts)) / len(verdicts) if verdicts else None

@@ -14,7 +14,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resampling:
-    """How often queries are drawn anew, with replacement, and the seed of the draws.
+    """How often queries are drawn with replacement, and the seed of the draws.
 
     >>> len(Resampling(resamples=3).means([[0.0, 1.0]])[0])
     3
@@ -29,12 +29,12 @@ class Resampling:
         Columns are values by query, all of one length, at least 1.
         """
         count = len(columns[0])
-        chance = random.Random(self.seed)  # noqa: S311 - a simulation, repeatable
+        rng = random.Random(self.seed)  # noqa: S311 - a simulation, repeatable
         means: list[list[float]] = [[] for _ in columns]
         for _ in range(self.resamples):
-            drawn = chance.choices(range(count), k=count)
-            for column, found in zip(columns, means, strict=True):
-                found.append(math.fsum([column[at] for at in drawn]) / count)
+            drawn = rng.choices(range(count), k=count)
+            for column, column_means in zip(columns, means, strict=True):
+                column_means.append(math.fsum([column[at] for at in drawn]) / count)
         return means
 
 

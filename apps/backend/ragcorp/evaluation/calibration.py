@@ -1,9 +1,9 @@
-"""What linear fusion and the distance threshold need to know of an embedding model, estimated from its similarities.
+"""Estimates the weights of linear fusion and the distance threshold from the similarities of an embedding model.
 
 w = 4 * mean over queries of the standard deviation, over the passages, of  cos(q - m/2, p - m/2),    a = w / 2
 
-with m the passages' mean vector: the half-centred cosine that linear fusion adds the share to. A score beside a cosine
-has to move as far as the cosines of one query differ, and models differ widely in that.
+with m the passages' mean vector: the half-centred cosine that linear fusion adds the share to. A score added to a
+cosine has to move as far as the cosines of one query differ, and models differ widely in that.
 
 distance threshold = the least multiple of .001 below which at least 99 % of the distances 1 - cos(q, p) lie, over the
 relevant passages p among the ten nearest of each query q
@@ -22,7 +22,7 @@ DEVIATIONS = 4.0
 MIN_PASSAGES = 2
 ENOUGH_QUERIES, ENOUGH_PASSAGES = 10, 50
 """Of fewer, the deviation is an accident of the set."""
-KEPT = 0.99
+COVERED_SHARE = 0.99
 ENOUGH_DISTANCES = 100
 """Of fewer, the last hundredth is not even one passage."""
 STEPS = 1000
@@ -50,7 +50,7 @@ class Calibration:
         return DEVIATIONS * self.deviation
 
     @property
-    def is_sound(self) -> bool:
+    def is_reliable(self) -> bool:
         """Whether there were enough queries and passages for the weights to be those of the model."""
         return self.queries >= ENOUGH_QUERIES and self.passages >= ENOUGH_PASSAGES
 
@@ -91,8 +91,8 @@ def distance_threshold(distances: Sequence[float]) -> float | None:
     """
     if len(distances) < ENOUGH_DISTANCES:
         return None
-    kept = sorted(distances)[math.ceil(KEPT * len(distances)) - 1]
-    return min(MAX_DISTANCE, (math.floor(round(kept * STEPS, 6)) + 1) / STEPS)
+    covered = sorted(distances)[math.ceil(COVERED_SHARE * len(distances)) - 1]
+    return min(MAX_DISTANCE, (math.floor(round(covered * STEPS, 6)) + 1) / STEPS)
 
 
 def _centred(vector: Vector, half: Sequence[float]) -> list[float]:

@@ -9,7 +9,7 @@ from ragcorp.evaluation.report import values
 from ragcorp.evaluation.runs import Run
 from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet
 
-SHOWN = 10
+MOST = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +49,8 @@ class Comparison:
     lost: Sequence[QueryChange]
 
 
-def compare(evaluation_set: EvaluationSet, a: Run, b: Run, *, resampling: Resampling, shown: int = SHOWN) -> Comparison:
-    """Compare two runs; up to ``shown`` queries of each direction, the largest change first, ties by query id.
+def compare(evaluation_set: EvaluationSet, a: Run, b: Run, *, resampling: Resampling, most: int = MOST) -> Comparison:
+    """Compare two runs; up to ``most`` queries of each direction, the largest change first, ties by query id.
 
     >>> from ragcorp.evaluation.runs import RankedDocument
     >>> evaluation_set = EvaluationSet(
@@ -79,15 +79,14 @@ def compare(evaluation_set: EvaluationSet, a: Run, b: Run, *, resampling: Resamp
         queries=len(queries),
         differences={name: difference(before[name], after[name], resampling) for name in before},
         kinds={
-            kind: (len(members), _ndcg_difference(evaluation_set, members, a, b, resampling))
+            kind: (
+                len(members),
+                difference(
+                    values(evaluation_set, members, a)[NDCG], values(evaluation_set, members, b)[NDCG], resampling
+                ),
+            )
             for kind, members in evaluation_set.by_kind().items()
         },
-        gained=[change for change in ordered if change.change > 0][:shown],
-        lost=[change for change in ordered if change.change < 0][:shown],
+        gained=[change for change in ordered if change.change > 0][:most],
+        lost=[change for change in ordered if change.change < 0][:most],
     )
-
-
-def _ndcg_difference(
-    evaluation_set: EvaluationSet, queries: Sequence[EvaluationQuery], a: Run, b: Run, resampling: Resampling
-) -> Difference:
-    return difference(values(evaluation_set, queries, a)[NDCG], values(evaluation_set, queries, b)[NDCG], resampling)

@@ -35,8 +35,8 @@ def first_relevant_rank(ranking: Sequence[str], grades: Grades) -> int | None:
     >>> first_relevant_rank(['b', 'a'], {'a': 1})
     2
     """
-    wanted = relevant(grades)
-    return next((rank for rank, document in enumerate(ranking, start=1) if document in wanted), None)
+    targets = relevant(grades)
+    return next((rank for rank, document in enumerate(ranking, start=1) if document in targets), None)
 
 
 def ndcg(ranking: Sequence[str], grades: Grades, *, depth: int) -> float:
@@ -59,8 +59,8 @@ def recall(ranking: Sequence[str], grades: Grades, *, depth: int) -> float:
     >>> recall(['a', 'c'], {'a': 1, 'b': 1}, depth=10)
     0.5
     """
-    wanted = relevant(grades)
-    return len(wanted.intersection(ranking[:depth])) / len(wanted) if wanted else 0.0
+    targets = relevant(grades)
+    return len(targets.intersection(ranking[:depth])) / len(targets) if targets else 0.0
 
 
 DEPTH = 10

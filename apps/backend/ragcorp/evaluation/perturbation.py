@@ -79,23 +79,23 @@ def with_a_typo(text: str, *, seed: int) -> str:
     >>> with_a_typo('plazo', seed=1) == with_a_typo('plazo', seed=1) != 'plazo'
     True
     """
-    chance = random.Random(f"{seed}:{text}")  # noqa: S311 - a simulation, repeatable
+    rng = random.Random(f"{seed}:{text}")  # noqa: S311 - a simulation, repeatable
     words = [match for match in _WORD.finditer(text) if _LETTERS.fullmatch(match[0])]
     words = [match for match in words if len(match[0]) >= SHORTEST_MISTYPED]
     if not words:
         return text
-    match = chance.choice(words)
-    return text[: match.start()] + _mistyped(match[0], chance) + text[match.end() :]
+    match = rng.choice(words)
+    return text[: match.start()] + _mistyped(match[0], rng) + text[match.end() :]
 
 
-def _mistyped(word: str, chance: random.Random) -> str:
-    at = chance.randrange(1, len(word) - 1)
+def _mistyped(word: str, rng: random.Random) -> str:
+    at = rng.randrange(1, len(word) - 1)
     letter, following = word[at], word[at + 1]
     slips = [word[:at] + word[at + 1 :], word[:at] + letter + word[at:]]
     if letter != following:
         slips.append(word[:at] + following + letter + word[at + 2 :])
     slips += [word[:at] + near + word[at + 1 :] for near in _NEIGHBOURS.get(without_accents(letter).lower(), "")]
-    return chance.choice(slips)
+    return rng.choice(slips)
 
 
 def document_frequencies(passages: Iterable[Passage]) -> Mapping[str, int]:
@@ -114,7 +114,7 @@ def document_frequencies(passages: Iterable[Passage]) -> Mapping[str, int]:
 def without_rarest_words(text: str, frequencies: Mapping[str, int]) -> str:
     """Return the text without its two rarest words, the first of equals first; one word at least is kept.
 
-    A word that no passage holds is the rarest.
+    A word of no passage is the rarest.
 
     >>> without_rarest_words('el plazo de entrega', {'el': 9, 'de': 9})
     'el de'
@@ -122,11 +122,11 @@ def without_rarest_words(text: str, frequencies: Mapping[str, int]) -> str:
     words = _words(text)
     rarest = sorted(words, key=lambda match: (frequencies.get(folded(match[0]), 0), match.start()))
     dropped = {match.span() for match in rarest[: min(RARE_WORDS, len(words) - 1)]}
-    kept, end = [], 0
+    parts, end = [], 0
     for match in words:
-        kept.append(text[end : match.start()] + ("" if match.span() in dropped else match[0]))
+        parts.append(text[end : match.start()] + ("" if match.span() in dropped else match[0]))
         end = match.end()
-    return " ".join(("".join(kept) + text[end:]).split())
+    return " ".join(("".join(parts) + text[end:]).split())
 
 
 def _words(text: str) -> list[re.Match[str]]:

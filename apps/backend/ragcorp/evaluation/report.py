@@ -1,4 +1,4 @@
-"""What runs are worth over a set: metrics with their intervals, overall and by kind."""
+"""Reports runs over a set: metrics with their intervals, overall and by kind."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet
 class Measured:
     """A run and how it came about.
 
-    ``empty`` holds the queries for which the run's sparse source (in a run without one: its only source) found
+    ``empty`` are the queries for which the run's sparse source (in a run without one: its only source) found
     nothing; ``latencies_ms`` go by query; ``degraded`` counts queries by ``source:reason``.
 
     >>> Measured(run=Run(name='rrf', rankings={})).empty

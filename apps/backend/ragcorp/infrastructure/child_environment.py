@@ -1,4 +1,4 @@
-"""What a program that we start gets of our environment: no secret, and nothing that is not named here."""
+"""The environment of programs that we start: only the variables listed here, and no secret."""
 
 import os
 from collections.abc import Collection
@@ -11,7 +11,7 @@ LOCALE = "LC_"
 
 
 def child_environment(*, also: Collection[str] = ()) -> dict[str, str]:
-    """Return the variables of ours that a child gets; ``also`` names more of them."""
+    """Return the variables that a child inherits; ``also`` names more of them."""
     return {
         name: value
         for name, value in os.environ.items()

@@ -1,4 +1,4 @@
-"""The blocks of a Markdown text that matter to whoever cuts it: headings, code fences, the front matter."""
+"""Finds the blocks of a Markdown text at which it may be cut: headings, code fences, the front matter."""
 
 import re
 from bisect import bisect_right
@@ -59,13 +59,13 @@ def markdown_blocks(text: str, line_starts: Sequence[int]) -> MarkdownBlocks:
 
 def front_matter(text: str) -> str:
     """Return the YAML that a text begins with, its dashes included; "" where there is none."""
-    found = _FRONT_MATTER.match(text)
-    return found.group() if found else ""
+    match = _FRONT_MATTER.match(text)
+    return match.group() if match else ""
 
 
 def plain_heading(source: str) -> str:
     """Return a heading's text without inline markup, on one line."""
-    return " ".join(_MARKUP.sub(lambda found: found.group(1) or "", _LINK.sub(r"\1", source)).split())
+    return " ".join(_MARKUP.sub(lambda match: match.group(1) or "", _LINK.sub(r"\1", source)).split())
 
 
 def _parser() -> MarkdownIt:

@@ -31,6 +31,12 @@ from ragcorp.domain.text.checks import require_utf8
 
 OPERATORS = "$eq, $ne, $in, $nin, $gt, $gte, $lt, $lte, $exists, $and, $or, $not"
 
+BY_SIGN: Mapping[object, Operator] = {
+    **{f"${operator}": operator for operator in Operator},
+    "$eq": Operator.IN,
+    "$ne": Operator.NOT_IN,
+}
+
 TEXT_SUFFIXES = {".txt": "text/plain", ".text": "text/plain", ".html": "text/html", ".htm": "text/html"}
 
 
@@ -60,27 +66,25 @@ def choice(kind: type[Choice], value: str, *, field: str) -> Choice:
         ) from None
 
 
-def parse_filters(filters: Mapping[str, object], *, conditions: int = MOST_FILTER_CONDITIONS) -> Filters:
+def parse_filters(filters: Mapping[str, object] | None, *, conditions: int = MOST_FILTER_CONDITIONS) -> Filters:
     """Return the filters of an object such as ``{"language": "es", "year": {"$gte": 2025}}``; all must match.
 
-    A member is a field, or else a metadata key, with a value, a list of values (any of them) or an object of operators
-    (``$eq``, ``$ne``, ``$in``, ``$nin``, ``$gt``, ``$gte``, ``$lt``, ``$lte``, ``$exists``, ``$not``); or it is
-    ``$and`` or ``$or`` with a list of such objects, or ``$not`` with one. ``occurred_at`` takes ``gte`` and ``lt`` as
-    well; its times are ISO 8601, in UTC where they name no zone. Raises InvalidInputError.
+    A member is a field or metadata key with a value, a list of values (any of them) or an object of operators; or it is
+    ``$and`` or ``$or`` with a list of objects, or ``$not`` with one. ``occurred_at`` also takes ``gte`` and ``lt``; its
+    times are ISO 8601, in UTC without a zone. Raises InvalidInputError.
     """
-    parsed = tuple(_members(filters, depth=0))
+    parsed = () if filters is None else tuple(_members(filters, depth=0))
     require_filters(parsed, conditions=conditions)
     return parsed
 
 
-def parse_selection(filters: Mapping[str, object], *, conditions: int = MAX_FILTER_CONDITIONS) -> Filters:
-    """Return the filters of ``parse_filters`` for stored data, whose collections are fixed.
-
-    A search, in contrast, may have sources with their own collections. Raises InvalidInputError.
-    """
+def parse_selection(filters: Mapping[str, object] | None, *, conditions: int = MAX_FILTER_CONDITIONS) -> Filters:
+    """Return the filters of ``parse_filters`` for stored data, with its fixed collections. Raises InvalidInputError."""
     parsed = parse_filters(filters, conditions=conditions)
     collections = (*Collection, GRAPH)
-    named = {value for leaf in _leaves(parsed) if leaf.name == COLLECTION for value in leaf.values}
+    named = {
+        value for condition in _conditions_in(parsed) if condition.name == COLLECTION for value in condition.values
+    }
     if not named <= {*collections, True, False}:
         raise InvalidInputError(
             "There is no such collection.",
@@ -91,15 +95,15 @@ def parse_selection(filters: Mapping[str, object], *, conditions: int = MAX_FILT
     return parsed
 
 
-def _leaves(filters: Iterable[Filter]) -> Iterator[Condition]:
+def _conditions_in(filters: Iterable[Filter]) -> Iterator[Condition]:
     for part in filters:
         match part:
             case Condition():
                 yield part
             case Not():
-                yield from _leaves([part.part])
+                yield from _conditions_in([part.part])
             case AllOf() | AnyOf():
-                yield from _leaves(part.parts)
+                yield from _conditions_in(part.parts)
 
 
 def _members(filters: object, *, depth: int) -> Iterator[Filter]:
@@ -150,22 +154,16 @@ def _conditions(name: str, value: object, *, depth: int) -> Iterator[Filter]:
 def _compared(name: str, written: object, operand: object) -> Condition:
     # occurred_at took gte and lt before there were operators
     name_of_operator = f"${written}" if name == "occurred_at" and written in ("gte", "lt") else written
-    match name_of_operator:
-        case "$eq":
-            return Condition(name=name, values=(_value(name, operand),))
-        case "$ne":
-            return Condition(name=name, operator=Operator.NOT_IN, values=(_value(name, operand),))
-        case "$in" | "$nin" | "$gt" | "$gte" | "$lt" | "$lte" | "$exists":
-            operator = Operator(name_of_operator.removeprefix("$"))
-            listed = operator in (Operator.IN, Operator.NOT_IN)
-            values = tuple(_value(name, item) for item in (_list(operand) if listed else [operand]))
-            return Condition(name=name, operator=operator, values=values)
-    raise _unknown_operator()
+    operator = BY_SIGN.get(name_of_operator)
+    if operator is None:
+        raise _unknown_operator()
+    values = _list(operand) if name_of_operator in ("$in", "$nin") else [operand]
+    return Condition(name=name, operator=operator, values=tuple(_value(name, item) for item in values))
 
 
 def _joined(parts: Iterable[Filter]) -> Filter:
-    every = tuple(parts)
-    return every[0] if len(every) == 1 else AllOf(parts=every)
+    joined = tuple(parts)
+    return joined[0] if len(joined) == 1 else AllOf(parts=joined)
 
 
 def _operators(value: object) -> Mapping[str, object]:

@@ -1,6 +1,4 @@
-"""The use cases behind every interface: the composition root builds them once, and library, HTTP, MCP, CLI and TUI
-call the same objects.
-"""
+"""The use cases that the composition root builds once for library, HTTP, MCP, CLI and TUI."""
 
 from dataclasses import dataclass
 
@@ -38,8 +36,6 @@ from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemUseCases:
-    """Memory or history."""
-
     save: SaveItems
     items: ListItems
     delete: DeleteItems
@@ -58,14 +54,11 @@ class CollectionUseCases:
     facets: FacetCounts
 
     def items_of(self, collection: Collection) -> ItemUseCases:
-        """Return the use cases of memory or history."""
         return self.memory if collection is Collection.MEMORY else self.history
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphUseCases:
-    """The knowledge graph."""
-
     save_entities: SaveDrafts[EntityDraft]
     save_facts: SaveDrafts[FactDraft]
     read: ReadGraph

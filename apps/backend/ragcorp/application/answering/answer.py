@@ -52,10 +52,7 @@ ABSTENTIONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerLimits:
-    """``max_passages`` bounds what the answerer reads; ``timeout_seconds`` is for the whole answer.
-
-    A request may name a ``limit`` up to ``max_limit``, like a search.
-    """
+    """``max_passages`` bounds what the answerer reads, ``max_limit`` what a request may name as ``limit``."""
 
     max_passages: int = 10
     max_limit: int = 50
@@ -63,44 +60,26 @@ class AnswerLimits:
     timeout_seconds: float = 60.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerQuery:
-    """Searches, lets the answerer write from the passages, and checks what it cites.
+    """Searches, answers from the passages and checks the citations. ``require_budget`` raises if no tokens are left."""
 
-    With ``conversations``, a request that names one continues it. ``require_budget`` raises before the search where the
-    caller has no tokens left.
-    """
-
-    def __init__(
-        self,
-        *,
-        search: ChunkSearch,
-        answerer: Answerer,
-        languages: LanguageDetector,
-        pages: CitedPages,
-        limits: AnswerLimits,
-        conversations: Conversations | None = None,
-        require_budget: Callable[[], Awaitable[None]] | None = None,
-        observer: AnswererObserver | None = None,
-    ) -> None:
-        self._search = search
-        self._answerer = answerer
-        self._languages = languages
-        self._pages = pages
-        self._limits = limits
-        self._conversations = conversations
-        self._require_budget = require_budget
-        self._observer = observer
+    search: ChunkSearch
+    answerer: Answerer
+    languages: LanguageDetector
+    pages: CitedPages
+    limits: AnswerLimits
+    conversations: Conversations | None = None
+    require_budget: Callable[[], Awaitable[None]] | None = None
+    observer: AnswererObserver | None = None
 
     async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
-        """Yield ``Searched``, text deltas that are safe to show, and last the ``Answer`` with the whole text.
-
-        Raises what the search raises, TooManyRequestsError and AnswererUnavailableError.
-        """
-        if self._require_budget is not None:
-            await self._require_budget()
+        """Yield ``Searched``, text that is safe to show, and last the ``Answer``. Raises as search and answerer do."""
+        if self.require_budget is not None:
+            await self.require_budget()
         exchange = None
-        if self._conversations is not None and request.conversation_id is not None:
-            exchange = await self._conversations.begin(request.query, request.conversation_id, principal=principal)
+        if self.conversations is not None and request.conversation_id is not None:
+            exchange = await self.conversations.begin(request.query, request.conversation_id, principal=principal)
             request = replace(request, query=exchange.question)
         response = await self._search_results(request, principal)
         if exchange is not None:
@@ -109,41 +88,38 @@ class AnswerQuery:
         passages = self._passages(response)
         draft = _Draft(passages)
         finished = AnswerFinished(abstained=True)
-        language = self._languages.detect(request.query)
+        language = self.languages.detect(request.query)
         if passages:
             prompt = AnswerPrompt(
                 question=request.query, language=language, workspace=principal.workspace, passages=passages
             )
-            deadline = time.monotonic() + self._limits.timeout_seconds
+            deadline = time.monotonic() + self.limits.timeout_seconds
             try:
-                with Span("answer", model=self._answerer.name, passages=len(passages)) as span:
-                    async with aclosing(self._answerer.answer(prompt)) as events:
+                with Span("answer", model=self.answerer.name, passages=len(passages)) as span:
+                    async with aclosing(self.answerer.answer(prompt)) as events:
                         while not isinstance(event := await _next(events, deadline), AnswerFinished):
                             if shown := draft.add(event):
                                 yield AnswerDelta(text=shown)
                         finished = event
                     span.note(abstained=finished.abstained, **finished.usage)
             except AnswererUnavailableError as error:
-                if self._observer is not None:
-                    self._observer.not_answered(error.reason)
+                if self.observer is not None:
+                    self.observer.not_answered(error.reason)
                 raise
             if (shown := draft.finish()) and not finished.abstained:
                 yield AnswerDelta(text=shown)
         answer = await self._checked_answer(draft, finished, language, response, principal)
-        if self._observer is not None:
-            self._observer.answered()
+        if self.observer is not None:
+            self.observer.answered()
         yield answer if exchange is None else await exchange.store_answer(answer)
 
     async def _search_results(self, request: SearchRequest, principal: Principal) -> SearchResponse:
-        if request.limit > self._limits.max_limit:
-            raise InvalidInputError(
-                "limit is out of range.",
-                field="limit",
-                limit=f"1 to {self._limits.max_limit}",
-                remedy="Ask for fewer passages.",
+        if request.limit > self.limits.max_limit:
+            raise InvalidInputError.out_of_range(
+                "limit", f"1 to {self.limits.max_limit}", remedy="Ask for fewer passages."
             )
-        return await self._search.search(
-            replace(request, limit=min(request.limit, self._limits.max_passages)), principal=principal
+        return await self.search.search(
+            replace(request, limit=min(request.limit, self.limits.max_passages)), principal=principal
         )
 
     def _passages(self, response: SearchResponse) -> tuple[Passage, ...]:
@@ -155,7 +131,7 @@ class AnswerQuery:
             if chunk.metadata.get(GENERATED) is True and not chunk.of_document:
                 continue  # an earlier answer is no evidence for this one
             tokens += len(chunk.content) // 3
-            if chunks and tokens > self._limits.max_context_tokens:
+            if chunks and tokens > self.limits.max_context_tokens:
                 break
             chunks.append(chunk)
         return tuple(Passage(n=n, chunk=chunk) for n, chunk in enumerate((*hydrated, *chunks), start=1))
@@ -164,7 +140,7 @@ class AnswerQuery:
         self, draft: _Draft, finished: AnswerFinished, language: str, response: SearchResponse, principal: Principal
     ) -> Answer:
         cited = () if finished.abstained else draft.cited()
-        pages = await self._pages.find([(passage.chunk, quotes) for passage, quotes in cited], principal=principal)
+        pages = await self.pages.find([(passage.chunk, quotes) for passage, quotes in cited], principal=principal)
         return Answer(
             text=draft.text if cited else abstention(language),
             abstained=not cited,

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.domain.citations.checks import quoted_at
@@ -18,20 +19,17 @@ LEAD_WORDS = 12
 """Words that locate the beginning of a passage."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CitedPages:
     """Reads once for all citations of an answer, and not at all if every passage is on one page."""
 
-    def __init__(self, *, texts: PageTexts, timeout_seconds: float = 1.0) -> None:
-        self._texts = texts
-        self._timeout_seconds = timeout_seconds
+    texts: PageTexts
+    timeout_seconds: float = 1.0
 
     async def find(
         self, cited: Sequence[tuple[Chunk, Sequence[str]]], *, principal: Principal
     ) -> tuple[int | None, ...]:
-        """Return, for each passage, the page on which the first of its quotations begins.
-
-        It is the first page of the passage if no quotation is found or the pages come late; None without pages.
-        """
+        """Return the page on which each passage's first quotation begins, else the passage's first page, if any."""
         spans = [_span(chunk) for chunk, _ in cited]
         read = await self._read([span for span in dict.fromkeys(spans) if span is not None], principal)
         return tuple(
@@ -42,9 +40,9 @@ class CitedPages:
     async def _read(self, spans: Sequence[PageSpan], principal: Principal) -> Mapping[PageSpan, PagedText]:
         if not spans:
             return {}
-        deadline = asyncio.get_running_loop().time() + self._timeout_seconds
+        deadline = asyncio.get_running_loop().time() + self.timeout_seconds
         try:
-            return await run_until(deadline, self._texts.read(spans, principal=principal))
+            return await run_until(deadline, self.texts.read(spans, principal=principal))
         except (TimeoutError, StorageUnavailableError) as error:
             logger.warning("citations name the first page of their passages: %s", type(error).__name__)
             return {}

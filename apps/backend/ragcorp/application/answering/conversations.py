@@ -8,20 +8,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from ragcorp.application.resilience.source_reports import failure_report
 from ragcorp.application.validation.item_drafts import checked_draft
 from ragcorp.domain.answers import Answer
 from ragcorp.domain.collections import ABSTENTION, ANSWER, GENERATED, MAX_ITEM_CHARACTERS, QUESTION, TURN, ItemDraft
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
-from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError
+from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.ports.collections import ItemRepository
 from ragcorp.domain.ports.models import QuestionRewriter
 from ragcorp.domain.ports.text import LanguageDetector
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.retrieval import SourceOutcome, SourceReport
+from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search.requests import SearchResponse
 from ragcorp.domain.text import follow_up
 from ragcorp.domain.text.checks import clean_text, is_blank
-from ragcorp.domain.text.utterances import Said, is_small_talk, kind_of
+from ragcorp.domain.text.utterances import UtteranceKind, is_small_talk, kind_of
 
 USER, ASSISTANT = "user", "assistant"
 HISTORY = "history"
@@ -40,10 +41,6 @@ class ConversationLimits:
     max_query_characters: int = 2000
 
 
-def utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class Conversations:
     """Turns follow-up questions into questions that stand alone, and stores questions and answers as turns."""
 
@@ -54,7 +51,7 @@ class Conversations:
         languages: LanguageDetector,
         limits: ConversationLimits,
         rewriter: QuestionRewriter | None = None,
-        now: Callable[[], datetime] = utc_now,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._history = history
         self._languages = languages
@@ -65,7 +62,7 @@ class Conversations:
 
     async def begin(self, query: str, session: str, *, principal: Principal) -> Exchange:
         """Return the exchange that ``query`` opens, with the question to search for."""
-        asked_at = self._moment()
+        received_at = self._moment()
         degraded: list[SourceReport] = []
         return Exchange(
             conversations=self,
@@ -73,33 +70,33 @@ class Conversations:
             question=await self._standalone(query, session, principal, degraded),
             session=session,
             principal=principal,
-            asked_at=asked_at,
+            received_at=received_at,
             sensitivity=min(Sensitivity.NORMAL, principal.clearance),  # callers cannot read turns above their clearance
             degraded=degraded,
         )
 
     async def _standalone(self, question: str, session: str, principal: Principal, degraded: list[SourceReport]) -> str:
-        started = time.monotonic()
+        started = time.perf_counter()
         try:
             async with asyncio.timeout(self._limits.storage_timeout_seconds):
                 turns = await self._history.latest_of_conversation(
                     session, principal=principal, limit=self._limits.turns
                 )
         except (RagcorpError, TimeoutError) as error:
-            degraded.append(_report(HISTORY, error, started))
+            degraded.append(failure_report(HISTORY, error, started))
             return question
         if not turns or is_blank(question) or is_small_talk(question):
             return question
         if len(question) > self._limits.max_query_characters:
             return question
         if self._rewriter is not None:
-            started = time.monotonic()
+            started = time.perf_counter()
             try:
                 async with asyncio.timeout(self._limits.rewrite_timeout_seconds):
                     text = await self._rewriter.rewrite(question, turns)
                 return text if len(text) <= self._limits.max_query_characters else question
             except (RagcorpError, TimeoutError) as error:
-                degraded.append(_report(self._rewriter.name, error, started))
+                degraded.append(failure_report(self._rewriter.name, error, started))
         questions = [turn.text for turn in turns if turn.speaker != ASSISTANT]
         return follow_up.rewritten(question, questions, max_characters=self._limits.max_query_characters)
 
@@ -112,7 +109,7 @@ class Conversations:
         self, exchange: Exchange, text: str, *, speaker: str, kind: str, occurred_at: datetime
     ) -> bool:
         """Store a turn. Return whether it is stored."""
-        started = time.monotonic()
+        started = time.perf_counter()
         try:
             # before the deadline begins: the first detection of a language is slow
             draft = checked_draft(
@@ -136,24 +133,21 @@ class Conversations:
                 await self._history.save_many([draft], principal=exchange.principal)
         except (RagcorpError, TimeoutError) as error:
             if not any(report.source == HISTORY for report in exchange.degraded):
-                exchange.degraded.append(_report(HISTORY, error, started))
+                exchange.degraded.append(failure_report(HISTORY, error, started))
             return False
         return True
 
 
 @dataclass(slots=True, kw_only=True)
 class Exchange:
-    """One question of a conversation and its answer. ``question`` replaces the ``query`` of the caller in the search.
-
-    Failures of the conversation are listed in ``degraded``. They fail no answer.
-    """
+    """A question, as asked (``query``) and as searched (``question``), and its answer. Failures go to ``degraded``."""
 
     conversations: Conversations
     query: str
     question: str
     session: str
     principal: Principal
-    asked_at: datetime
+    received_at: datetime
     sensitivity: Sensitivity
     degraded: list[SourceReport]
     stored: bool = False
@@ -164,9 +158,9 @@ class Exchange:
 
     async def store_question(self, response: SearchResponse) -> None:
         """Store the caller's words, once the search has accepted the question."""
-        kind = TURN if kind_of(self.query) is Said.STATEMENT else QUESTION
+        kind = TURN if kind_of(self.query) is UtteranceKind.STATEMENT else QUESTION
         self.stored = await self.conversations.store_turn(
-            self, self.query, speaker=USER, kind=kind, occurred_at=self.asked_at
+            self, self.query, speaker=USER, kind=kind, occurred_at=self.received_at
         )
         self.sensitivity = _highest(response, self.sensitivity)
 
@@ -175,7 +169,7 @@ class Exchange:
         if self.stored:
             kind = ABSTENTION if answer.abstained else ANSWER
             await self.conversations.store_turn(
-                self, answer.text, speaker=ASSISTANT, kind=kind, occurred_at=self.asked_at + AFTER
+                self, answer.text, speaker=ASSISTANT, kind=kind, occurred_at=self.received_at + AFTER
             )
         return replace(answer, degraded=(*answer.degraded, *self.degraded), rewritten_query=self.rewritten_query)
 
@@ -185,14 +179,3 @@ def _highest(response: SearchResponse, level: Sensitivity) -> Sensitivity:
     shown = () if response.hydration is None else response.hydration.entities
     levels = [hit.chunk.sensitivity for hit in response.hits]
     return max([*levels, *(entity.text.sensitivity for entity in shown)], default=level)
-
-
-def _report(source: str, error: Exception, started: float) -> SourceReport:
-    if isinstance(error, TimeoutError):
-        outcome, reason = SourceOutcome.TIMEOUT, "timeout"
-    else:
-        outcome = SourceOutcome.FAILED
-        reason = error.reason if isinstance(error, SourceUnavailableError) else getattr(error, "code", "failed")
-    return SourceReport(
-        source=source, outcome=outcome, elapsed_ms=round((time.monotonic() - started) * 1000, 3), reason=reason
-    )

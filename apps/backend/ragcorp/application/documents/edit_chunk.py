@@ -10,13 +10,13 @@ from itertools import islice
 
 import anyio.to_thread
 
-from ragcorp.application.documents.chunk_lookup import stored_chunk
-from ragcorp.application.documents.revision import DocumentRevision, ReadDocument, require_editable
+from ragcorp.application.documents.list_chunks import stored_chunk
+from ragcorp.application.documents.revise import ReadDocument, ReviseDocument, require_editable
 from ragcorp.application.validation.attribute_checks import prose, require_external_id
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import ConflictError, InvalidInputError
 from ragcorp.domain.ingestion import IngestResult
-from ragcorp.domain.ports.chunks import ChunkCatalogue, ChunkSelection
+from ragcorp.domain.ports.chunks import ChunkCatalogue, ChunkPosition, ChunkSelection
 from ragcorp.domain.ports.storage import DocumentRepository, DocumentStore
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.text.checks import is_blank
@@ -35,16 +35,12 @@ class ChunkEdit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditChunk:
-    """Replaces, removes and adds passages in the text of artifacts of text or Markdown.
-
-    The artifact is chunked and indexed again: its passages get new ids; equal ones keep their vectors. A concurrent
-    write raises ConflictError.
-    """
+    """Edits passages of text and Markdown, and indexes again. Raises ConflictError for a concurrent write."""
 
     repository: DocumentRepository
     store: DocumentStore
     catalogue: ChunkCatalogue
-    revision: DocumentRevision
+    revision: ReviseDocument
 
     async def replace(self, chunk_id: str, text: str, *, principal: Principal) -> ChunkEdit:
         """Replace the passage. Raises NotFoundError, InvalidInputError or ConflictError."""
@@ -66,11 +62,7 @@ class EditChunk:
         return ChunkEdit(artifact=await self.revision.write(read, principal=principal, text=text))
 
     async def add(self, artifact: str, text: str, *, after: int | None = None, principal: Principal) -> ChunkEdit:
-        """Add a passage after that of index ``after``, or at the end.
-
-        Of several equal passages in one line, the index selects one.
-        Raises NotFoundError, InvalidInputError or ConflictError.
-        """
+        """Add a passage after index ``after``, or last. Raises NotFoundError, InvalidInputError or ConflictError."""
         content = _passage(text)
         require_external_id(artifact)
         read = await self._read(artifact, principal)
@@ -83,28 +75,26 @@ class EditChunk:
         result = await self.revision.write(read, principal=principal, text=text)
         selection = ChunkSelection(artifact=read.document.external_id, lines=lines_of(text, place))
         page = await self.catalogue.list_page(selection, principal=principal, limit=MAX_SHOWN)
-        return ChunkEdit(artifact=result, passages=page.chunks)
+        return ChunkEdit(artifact=result, passages=page.items)
 
     async def _end_of(self, chunk: Chunk, read: ReadDocument, principal: Principal) -> int:
         line = (chunk.line_start, chunk.line_start)
         selection = ChunkSelection(artifact=read.document.external_id, lines=line)
         equal: list[int] = []
-        page = await self.catalogue.list_page(selection, principal=principal, limit=MAX_SHOWN)
+        after: ChunkPosition | None = None
         while True:
+            page = await self.catalogue.list_page(selection, principal=principal, limit=MAX_SHOWN, after=after)
             equal += [
-                one.chunk_index
-                for one in page.chunks
-                if (one.line_start, one.content) == (chunk.line_start, chunk.content)
+                passage.chunk_index
+                for passage in page.items
+                if (passage.line_start, passage.content) == (chunk.line_start, chunk.content)
             ]
-            if page.next_after is None:
+            if (after := page.next_after) is None:
                 break
-            page = await self.catalogue.list_page(
-                selection, principal=principal, limit=MAX_SHOWN, after=page.next_after
-            )
         if chunk.chunk_index not in equal:  # written since the passage was read
             equal = [chunk.chunk_index]
-        found = partial(slice_among, chunk, read.text, position=equal.index(chunk.chunk_index), count=len(equal))
-        return (await anyio.to_thread.run_sync(found))[1]
+        find = partial(slice_among, chunk, read.text, position=equal.index(chunk.chunk_index), count=len(equal))
+        return (await anyio.to_thread.run_sync(find))[1]
 
     async def _read(self, external_id: str, principal: Principal) -> ReadDocument:
         require_editable(await self.store.get(external_id, principal=principal))
@@ -146,19 +136,12 @@ _BLANK = re.compile(r"\A\s*\n")
 
 
 def slice_of(chunk: Chunk, text: str) -> Slice:
-    """Return the slice of the passage: the only place where its text starts in the line ``line_start``.
-
-    Raises ConflictError unless there is exactly one: a passage that starts inside a table repeats the table's header,
-    which is elsewhere.
-    """
+    """Return the slice of the passage in its first line. Raises ConflictError unless it occurs there exactly once."""
     return slice_among(chunk, text, position=0, count=1)
 
 
 def slice_among(chunk: Chunk, text: str, *, position: int, count: int) -> Slice:
-    """Return the slice of the passage that is number ``position`` (from 0) of ``count`` equal ones in its first line.
-
-    Raises ConflictError unless that line has exactly ``count`` of them.
-    """
+    """Return slice ``position`` of the ``count`` equal ones in the line. Raises ConflictError if not that many."""
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
     if chunk.line_start <= len(starts):
         low = starts[chunk.line_start - 1]
@@ -167,7 +150,7 @@ def slice_among(chunk: Chunk, text: str, *, position: int, count: int) -> Slice:
         if len(places) == count:
             return places[position], places[position] + len(chunk.content)
     raise ConflictError(
-        "The passage does not stand in its artifact's text exactly once, at its line.",
+        "The passage does not occur in its artifact's text exactly once, at its line.",
         field="text",
         remedy="Write the artifact's whole text.",
     )
@@ -188,7 +171,7 @@ def replaced(text: str, place: Slice, content: str) -> tuple[str, Slice]:
 
 
 def removed(text: str, place: Slice) -> str:
-    """Return the text without the slice, and without the blank lines that parted it from what follows."""
+    """Return the text without the slice and the blank lines after it."""
     start, end = place
     before, after = text[:start], text[end:]
     return before + (_BLANK.sub("", after) if not before or before.endswith("\n") else after)

@@ -25,15 +25,14 @@ class IngestDocument:
     async def ingest(
         self, request: IngestRequest, *, principal: Principal, expected: bytes | None = None
     ) -> IngestResult:
-        """Store one document and wait a short while for its vectors.
+        r"""Store a document, one of the content hash ``expected`` if given, and wait briefly for its vectors.
 
-        With ``expected`` it replaces the document of that content hash, else raises ConflictError.
-        Raises InvalidInputError (or a subclass) for what cannot be stored, before anything is written.
+        Raises ConflictError for another hash, and InvalidInputError before anything is written.
         """
         checked = self.preparation.check(request, principal=principal)
-        known = await self._unchanged([checked], principal)
-        if checked.external_id in known:
-            return await self._with_vectors(known[checked.external_id])
+        unchanged = await self._unchanged([checked], principal)
+        if checked.external_id in unchanged:
+            return await self._with_vectors(unchanged[checked.external_id])
         write = await self.preparation.prepare(checked)
         if expected is None:
             (outcome,) = await self.store.save_many([write], principal=principal)
@@ -42,10 +41,7 @@ class IngestDocument:
         return await self._with_vectors(outcome)
 
     async def ingest_many(self, requests: Sequence[IngestRequest], *, principal: Principal) -> list[IngestOutcome]:
-        """Store a batch in one transaction, in order of ``requests``; bad ones are reported and do not stop the others.
-
-        It does not wait for vectors. A document that is named twice counts as its last occurrence.
-        """
+        """Store a batch in one transaction; report bad documents in their place. A repeated name: the last counts."""
         outcomes: list[IngestOutcome | None] = [None] * len(requests)
         checked: dict[str, tuple[int, IngestRequest]] = {}
         for position, request in enumerate(requests):
@@ -56,11 +52,11 @@ class IngestDocument:
                 checked[request.external_id] = (position, self.preparation.check(request, principal=principal))
             except RagcorpError as error:
                 outcomes[position] = IngestFailure(external_id=request.external_id, error=error)
-        known = await self._unchanged([request for _, request in checked.values()], principal)
+        unchanged = await self._unchanged([request for _, request in checked.values()], principal)
         writes: list[tuple[int, DocumentWrite]] = []
         for position, request in checked.values():
-            if request.external_id in known:
-                outcomes[position] = known[request.external_id]
+            if request.external_id in unchanged:
+                outcomes[position] = unchanged[request.external_id]
                 continue
             try:
                 writes.append((position, await self.preparation.prepare(request)))
@@ -76,10 +72,10 @@ class IngestDocument:
         for request in checked:
             of_kind = hashes.setdefault(self.preparation.chunker(request.file.filename), {})
             of_kind[request.external_id] = content_hash(request)
-        found: dict[str, IngestResult] = {}
+        unchanged: dict[str, IngestResult] = {}
         for chunker, of_kind in hashes.items():
-            found |= await self.store.find_unchanged(of_kind, chunker=chunker, principal=principal)
-        return found
+            unchanged |= await self.store.find_unchanged(of_kind, chunker=chunker, principal=principal)
+        return unchanged
 
     async def _save(
         self, writes: Sequence[tuple[int, DocumentWrite]], principal: Principal

@@ -1,18 +1,20 @@
 """Use case: list documents and read one."""
 
+from dataclasses import dataclass
+
 from ragcorp.application.validation.attribute_checks import require_external_id
-from ragcorp.application.validation.list_cursor import decode, encode, require_page_size
+from ragcorp.application.validation.list_cursor import next_cursor, position, require_page_size
 from ragcorp.domain.documents import Document, SourceFile
 from ragcorp.domain.ports.storage import DocumentSelection, DocumentStore
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.text.checks import require_storable
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListDocuments:
     """Pages through documents in the order of ``external_id``; a page is stable under writes elsewhere."""
 
-    def __init__(self, *, store: DocumentStore) -> None:
-        self._store = store
+    store: DocumentStore
 
     async def list(
         self, selection: DocumentSelection, *, principal: Principal, limit: int = 50, cursor: str | None = None
@@ -20,17 +22,15 @@ class ListDocuments:
         """Return a page and the cursor of the next one. Raises InvalidInputError for a bad limit, prefix or cursor."""
         require_page_size(limit)
         require_storable(selection.prefix, field="prefix")
-        page = await self._store.list_page(
-            selection, principal=principal, limit=limit, after=decode(cursor) if cursor is not None else None
-        )
-        return page.documents, encode(page.next_after) if page.next_after is not None else None
+        page = await self.store.list_page(selection, principal=principal, limit=limit, after=position(cursor))
+        return page.items, next_cursor(page)
 
     async def get(self, external_id: str, *, principal: Principal) -> Document:
-        """Raises NotFoundError, or InvalidInputError for what can name no document."""
+        """Raises NotFoundError or InvalidInputError."""
         require_external_id(external_id)
-        return await self._store.get(external_id, principal=principal)
+        return await self.store.get(external_id, principal=principal)
 
     async def get_source(self, external_id: str, *, principal: Principal) -> SourceFile:
         """Return the original as it was sent. Raises what ``get`` does."""
         require_external_id(external_id)
-        return await self._store.get_source(external_id, principal=principal)
+        return await self.store.get_source(external_id, principal=principal)

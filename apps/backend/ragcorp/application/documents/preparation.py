@@ -58,10 +58,7 @@ class DocumentPreparation:
         return self._reader.chunker.fingerprint(plain=self._reader.parser.is_plain(filename))
 
     def check(self, request: IngestRequest, *, principal: Principal) -> IngestRequest:
-        """Return the request with checked attributes and media type, without reading the file's content.
-
-        Raises InvalidInputError, PayloadTooLargeError or UnsupportedMediaTypeError.
-        """
+        """Check attributes, size and media type without reading the content. Raises InvalidInputError or a subclass."""
         require_external_id(request.external_id)
         checked = checked_attributes(request.attributes, max_metadata_bytes=self._limits.max_metadata_bytes)
         attributes = owned_attributes(checked, principal)
@@ -85,10 +82,7 @@ class DocumentPreparation:
         return media_type not in TEXT_TYPES or len(file.content) > SMALL_BYTES
 
     async def prepare(self, checked: IngestRequest) -> DocumentWrite:
-        """Parse and chunk the file of a checked request.
-
-        Raises InvalidInputError, PayloadTooLargeError, UnsupportedMediaTypeError or UnreadableDocumentError.
-        """
+        """Parse and chunk the file of a checked request. Raises InvalidInputError or a subclass."""
         file = checked.file
         digest = await self._pool.run(
             DocumentReader.digest, file, _path(checked), size=len(file.content), apart=self.is_slow(file)
@@ -121,9 +115,9 @@ class DocumentPreparation:
 def _write(checked: IngestRequest, digest: Digest, content_hash: bytes, chunker: str) -> DocumentWrite:
     if is_blank(digest.parsed.text) or not digest.chunks:
         raise UnreadableDocumentError(
-            "The document holds no text.", field="text", remedy="Send a document with at least one word."
+            "The document contains no text.", field="text", remedy="Send a document with at least one word."
         )
-    title = checked.attributes.title or _found_title(digest.parsed, external_id=checked.external_id)
+    title = checked.attributes.title or _derived_title(digest.parsed, external_id=checked.external_id)
     return DocumentWrite(
         external_id=checked.external_id,
         attributes=replace(checked.attributes, title=title, path=_path(checked)),
@@ -146,65 +140,48 @@ def content_hash(checked: IngestRequest) -> bytes:
     """Return the SHA-256 over the original and its description."""
     attributes, file = checked.attributes, checked.file
     digest = hashlib.sha256(file.content)
-    described = [
-        file.media_type,
-        file.filename,
-        attributes.title,
-        attributes.language,
-        attributes.artifact_type,
-        int(attributes.sensitivity),
-        attributes.visibility_scope,
-        attributes.owner,
-        attributes.occurred_at.isoformat() if attributes.occurred_at else None,
-        attributes.path,
-        dict(attributes.metadata),
-    ]
-    digest.update(json.dumps(described, sort_keys=True, ensure_ascii=False).encode())
+    parts = [file.media_type, file.filename, *attributes.for_digest(), attributes.path, dict(attributes.metadata)]
+    digest.update(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode())
     return digest.digest()
 
 
 def as_requested(document: Document, parsed: ParsedText) -> DocumentAttributes:
     """Return a stored document's attributes with derived ones blank, so that they are derived again."""
     attributes = document.attributes
-    found = attributes.title == _found_title(parsed, external_id=document.external_id)
+    title_derived = attributes.title == _derived_title(parsed, external_id=document.external_id)
     given_path = attributes.path not in (
         document.external_id,
-        _found_path(attributes.metadata, external_id=document.external_id, filename=document.filename),
+        _derived_path(attributes.metadata, external_id=document.external_id, filename=document.filename),
     )
-    return replace(attributes, title="" if found else attributes.title, path=attributes.path if given_path else None)
+    return replace(
+        attributes, title="" if title_derived else attributes.title, path=attributes.path if given_path else None
+    )
 
 
 def _path(checked: IngestRequest) -> str:
-    return checked.attributes.path or _found_path(
+    return checked.attributes.path or _derived_path(
         checked.attributes.metadata, external_id=checked.external_id, filename=checked.file.filename
     )
 
 
-def _found_path(metadata: Mapping[str, object], *, external_id: str, filename: str) -> str:
-    """Return the path of a document without one: the metadata's, else the external_id, else the file's name.
-
-    An external_id that is not a path ("local_file") is used last.
-    """
+def _derived_path(metadata: Mapping[str, object], *, external_id: str, filename: str) -> str:
+    """Return the metadata's path, else the external_id if it is a path, else the file's name, else the external_id."""
     named = external_id if shown_path(external_id) else shown_path(filename)
     return metadata_path(metadata) or named or external_id
 
 
-def _found_title(parsed: ParsedText, *, external_id: str) -> str:
-    found = clean_text(parsed.title or "", field="title").strip()
-    return document_title("" if is_generic(found) else found, external_id=external_id)
+def _derived_title(parsed: ParsedText, *, external_id: str) -> str:
+    title = clean_text(parsed.title or "", field="title").strip()
+    return document_title("" if is_generic(title) else title, external_id=external_id)
 
 
-def document_title(found: str, *, external_id: str) -> str:
-    """Return the title of a file with the file's name if that adds words: ``Contrato (marco-acme-2025)``.
-
-    Every passage is indexed and embedded with it: a clause rarely repeats the parties of its contract. An external_id
-    without a suffix is not a file name.
-    """
+def document_title(title: str, *, external_id: str) -> str:
+    """Return the title and, if it adds words, the file's name: ``Contrato (marco-acme-2025)``."""
     path = PurePosixPath(external_id)
     if not path.suffix or not _WORD.search(path.stem):
-        return found[:MAX_TITLE]
-    if not found:
+        return title[:MAX_TITLE]
+    if not title:
         return " ".join(_WORD.findall(path.stem))[:MAX_TITLE]
-    if {word.casefold() for word in _WORD.findall(path.stem)} <= {word.casefold() for word in _WORD.findall(found)}:
-        return found[:MAX_TITLE]
-    return f"{found[: MAX_TITLE - MAX_NAME - 3]} ({path.stem[:MAX_NAME]})"
+    if {word.casefold() for word in _WORD.findall(path.stem)} <= {word.casefold() for word in _WORD.findall(title)}:
+        return title[:MAX_TITLE]
+    return f"{title[: MAX_TITLE - MAX_NAME - 3]} ({path.stem[:MAX_NAME]})"

@@ -1,5 +1,7 @@
 """Use case: remove the vectors of an inactive model."""
 
+from dataclasses import dataclass
+
 from ragcorp.application.upkeep.task_progress import Progress, no_progress
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import InvalidInputError
@@ -8,32 +10,29 @@ from ragcorp.domain.ports.embeddings import Reembedding
 AT_ONCE = 5000
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DropVectors:
     """Removes an inactive model's indexes, then its vectors, some at a time."""
 
-    def __init__(self, *, store: Reembedding) -> None:
-        self._store = store
+    store: Reembedding
 
     async def drop(
         self, *, name: str, dimensions: int | None = None, progress: Progress = no_progress
     ) -> tuple[EmbeddingModel, int]:
-        """Return the model and how many of its vectors went, cached ones included.
-
-        Raises InvalidInputError unless exactly one inactive model fits; else as the port.
-        """
-        async with self._store.exclusively():
-            found = [
+        """Return the model and the number of removed vectors. Raises InvalidInputError unless one model fits."""
+        async with self.store.exclusively():
+            matching = [
                 state
-                for state in await self._store.models()
+                for state in await self.store.models()
                 if state.model.name == name and dimensions in (None, state.model.dimensions)
             ]
-            inactive = [state for state in found if not state.active]
+            inactive = [state for state in matching if not state.active]
             if len(inactive) != 1:
-                raise _none_fits(active=bool(found) and not inactive, several=len(inactive) > 1)
+                raise _none_fits(active=bool(matching) and not inactive, several=len(inactive) > 1)
             model, gone = inactive[0].model, 0
-            await self._store.drop_indexes(model)
+            await self.store.drop_indexes(model)
             with progress("Removing vectors", "vectors") as report:
-                while removed := await self._store.delete_vectors(model, limit=AT_ONCE):
+                while removed := await self.store.delete_vectors(model, limit=AT_ONCE):
                     gone += removed
                     report(gone, max(gone, inactive[0].vectors))
             return model, gone

@@ -5,12 +5,14 @@ import logging
 from collections.abc import Sequence
 from uuid import UUID
 
-from ragcorp.application.embedding.passage_vectors import REJECTED, PassageKey, PassageVectors, VectorMemory
+from ragcorp.application.embedding.passage_vectors import REJECTED, PassageVectors, VectorMemory
+from ragcorp.application.resilience.source_reports import reason_of
+from ragcorp.domain.embeddings import BacklogCounts
 from ragcorp.domain.exceptions import EmbedderUnavailableError, RagcorpError
 from ragcorp.domain.ingestion import EmbedProgress
 from ragcorp.domain.ports.models import Embedder, EmbeddingCache
 from ragcorp.domain.ports.observers import EmbeddingCacheObserver
-from ragcorp.domain.ports.storage import BacklogCounts, EmbeddingBacklog, PendingChunk
+from ragcorp.domain.ports.storage import EmbeddingBacklog, PendingChunk
 from ragcorp.domain.ports.use_cases import BacklogEmbedding
 
 logger = logging.getLogger(__name__)
@@ -21,10 +23,7 @@ UNBOUNDED_ATTEMPTS = 32_000
 
 
 class EmbedPending:
-    """Claims a batch of each backlog per round, embeds it and stores the vectors.
-
-    Items are their own cache (ADR-030): vectors of ``item_backlogs`` are kept neither in ``memory`` nor in the cache.
-    """
+    """Embeds a batch of each backlog. Vectors of items are not cached: items are their own cache (ADR-030)."""
 
     def __init__(
         self,
@@ -42,10 +41,7 @@ class EmbedPending:
         self._vectors = PassageVectors(embedder=embedder, cache=cache, memory=memory, observer=observer)
 
     async def embed(self, *, document_id: UUID | None = None, workspace: str | None = None) -> EmbedProgress:
-        """Process one batch of each backlog; of a document only chunks.
-
-        Raises StorageUnavailableError; an unavailable embedder is reported as ``failed``.
-        """
+        """Process a batch of each backlog, of a document only chunks. An embedder's outage counts as ``failed``."""
         return _total([await self._work_off(backlog, document_id, workspace) for backlog in self._backlogs])
 
     async def counts(self, *, document_id: UUID | None = None, workspace: str | None = None) -> BacklogCounts:
@@ -80,7 +76,7 @@ class EmbedPending:
         try:
             # equal passages of a workspace are embedded once
             vectors = await self._vectors.of(
-                {_key(chunk): chunk.index_text for chunk in batch}, remember=backlog not in self._forgetful
+                {chunk.key: chunk.index_text for chunk in batch}, remember=backlog not in self._forgetful
             )
         except EmbedderUnavailableError as error:
             if error.reason == REJECTED and len(batch) > 1:
@@ -94,16 +90,12 @@ class EmbedPending:
                 max_attempts=1 if error.reason == REJECTED else UNBOUNDED_ATTEMPTS,
             )
             return EmbedProgress(embedded=0, failed=len(batch))
-        await backlog.complete({chunk: vectors[_key(chunk)] for chunk in batch}, model=self._embedder.model)
+        await backlog.complete({chunk: vectors[chunk.key] for chunk in batch}, model=self._embedder.model)
         return EmbedProgress(embedded=len(batch), failed=0)
 
 
 def _total(parts: Sequence[EmbedProgress]) -> EmbedProgress:
     return EmbedProgress(embedded=sum(part.embedded for part in parts), failed=sum(part.failed for part in parts))
-
-
-def _key(chunk: PendingChunk) -> PassageKey:
-    return chunk.workspace, chunk.index_hash
 
 
 class EmbeddingWorker:
@@ -125,7 +117,7 @@ class EmbeddingWorker:
             try:
                 idle = (await self._embed_pending.embed()).idle
             except RagcorpError as error:
-                logger.warning("the embedding worker waits: %s", getattr(error, "reason", error.code))
+                logger.warning("the embedding worker waits: %s", reason_of(error))
                 idle = True
             if idle:
                 try:

@@ -35,10 +35,7 @@ class _Call(Flight[_Wanted, dict[PassageKey, Vector]]):
 
 
 class VectorMemory:
-    """At most ``size`` vectors, each for ``ttl_seconds``; evicts the least recently used. Zero of either keeps none.
-
-    A key identifies model, width and embedded text. For one event loop.
-    """
+    """Caches ``size`` vectors for ``ttl_seconds``, least recently used out first; zero of either caches none."""
 
     def __init__(self, *, size: int, ttl_seconds: float, timer: Callable[[], float] = time.monotonic) -> None:
         # eight bytes a number: a tuple takes 32
@@ -56,10 +53,7 @@ class VectorMemory:
 
 
 class PassageVectors:
-    """Returns the vector of each passage. Writes nothing to the database; holds no connection while the model runs.
-
-    ``memory`` may be shared with other models: its keys name the model and its width.
-    """
+    """Returns the vectors of passages without writing to the database or holding a connection while the model runs."""
 
     def __init__(
         self,
@@ -76,11 +70,7 @@ class PassageVectors:
         self._flights = SingleFlight[_Wanted, _Call]()
 
     async def of(self, passages: Mapping[PassageKey, str], *, remember: bool = True) -> dict[PassageKey, Vector]:
-        """Return the vector of each text; with ``remember`` they stay in memory.
-
-        Raises EmbedderUnavailableError, with reason ``rejected`` where one of these texts is refused, and
-        StorageUnavailableError.
-        """
+        """Return each text's vector; ``remember`` keeps it. Raises EmbedderUnavailableError, also ``rejected``."""
         model = self._embedder.model
         vectors = self._remembered(passages, model)
         while missing := {key: text for key, text in passages.items() if key not in vectors}:
@@ -99,10 +89,10 @@ class PassageVectors:
         return vectors
 
     def _remembered(self, passages: Iterable[PassageKey], model: EmbeddingModel) -> dict[PassageKey, Vector]:
-        kept = {key: self._memory.get((model, key)) for key in passages}
-        found = {key: vector for key, vector in kept.items() if vector is not None}
-        self._count(CacheOutcome.MEMORY, len(found))
-        return found
+        cached = {key: self._memory.get((model, key)) for key in passages}
+        vectors = {key: vector for key, vector in cached.items() if vector is not None}
+        self._count(CacheOutcome.MEMORY, len(vectors))
+        return vectors
 
     def _calls_for(self, missing: Mapping[PassageKey, str], model: EmbeddingModel) -> list[_Call]:
         """Join the calls that fetch some of the passages and start one for the rest."""

@@ -1,9 +1,10 @@
 """Use case: inspect the vector cache and remove vectors that were not used for a while."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.domain.embeddings import CachedVectors
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ports.embeddings import EmbeddingCacheUpkeep
@@ -20,15 +21,15 @@ class PruneReport:
     pruned: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PruneEmbeddings:
     """Works on the cache of all workspaces. Chunks and items keep their vectors: results do not change."""
 
-    def __init__(self, *, cache: EmbeddingCacheUpkeep, batch_size: int = BATCH) -> None:
-        self._cache = cache
-        self._batch_size = batch_size
+    cache: EmbeddingCacheUpkeep
+    batch_size: int = BATCH
 
     async def status(self) -> Sequence[CachedVectors]:
-        return await self._cache.status()
+        return await self.cache.status()
 
     async def prune(
         self,
@@ -36,32 +37,25 @@ class PruneEmbeddings:
         unused_days: float,
         model: str | None = None,
         dry_run: bool = False,
-        on_progress: Callable[[int, int], None] = lambda _done, _total: None,
+        on_progress: Report = lambda _done, _total: None,
     ) -> PruneReport:
-        """Remove, in one transaction per batch, vectors last used ``unused_days`` ago or earlier.
-
-        Raises InvalidInputError for days outside [0, 36500] or a model that the database does not know.
-        """
+        """Remove vectors unused for ``unused_days``, in a transaction per batch. Raises InvalidInputError."""
         if not (math.isfinite(unused_days) and 0 <= unused_days <= MAX_DAYS):
-            raise InvalidInputError(
-                "The number of days is out of range.", field="unused_days", limit=f"0 to {MAX_DAYS:g}"
-            )
-        if model is not None and model not in {cached.model.name for cached in await self._cache.status()}:
+            raise InvalidInputError.out_of_range("unused_days", f"0 to {MAX_DAYS:g}")
+        if model is not None and model not in {cached.model.name for cached in await self.cache.status()}:
             raise InvalidInputError(
                 "There is no model of this name in the database.",
                 field="model",
                 remedy="`ragcorp embeddings status` lists the models.",
             )
-        unused = await self._cache.count_unused(days=unused_days, model=model)
+        unused = await self.cache.count_unused(days=unused_days, model=model)
         pruned = 0
         if dry_run:
             return PruneReport(unused=unused, pruned=pruned)
         on_progress(pruned, unused)
         # bounded: vectors that become unused during the run wait for the next one
         while pruned < unused:
-            removed = await self._cache.prune(
-                days=unused_days, model=model, limit=min(self._batch_size, unused - pruned)
-            )
+            removed = await self.cache.prune(days=unused_days, model=model, limit=min(self.batch_size, unused - pruned))
             if not removed:
                 break
             pruned += removed

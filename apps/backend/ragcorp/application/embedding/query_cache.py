@@ -19,10 +19,7 @@ NO_WORKSPACE = ""
 
 
 class QueryCachingEmbedder:
-    """Keeps the ``size`` most recently used query vectors, each for at most ``ttl_seconds``; size 0 keeps none.
-
-    Entries and calls are separate by workspace: response times reveal nothing about another one's queries.
-    """
+    """Caches query vectors by workspace, so that response times reveal nothing about other workspaces; size 0: none."""
 
     def __init__(
         self,

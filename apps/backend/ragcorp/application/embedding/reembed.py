@@ -39,10 +39,7 @@ class ReembedStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReembedOutcome:
-    """Counts. ``known`` vectors came from the cache; the model refused ``rejected`` texts.
-
-    ``waiting`` texts have no vector of the active model yet, the rejected ones among them.
-    """
+    """Counts. ``known`` vectors came from the cache; ``waiting`` texts, ``rejected`` ones among them, have none yet."""
 
     model: EmbeddingModel
     status: ReembedStatus
@@ -58,14 +55,13 @@ class _Run:
     total: int
     missing: int
     embedded: int = 0
-    known: int = 0
+    cached: int = 0
     rejected: dict[str, dict[int, bytes]] = field(default_factory=dict)
 
     def show(self) -> None:
         """Report the progress; texts that writers add raise the total."""
-        made = self.embedded + self.known
-        total = max(self.total, self.total - self.missing + made)
-        self.report(min(total, self.total - self.missing + made), total)
+        done = self.total - self.missing + self.embedded + self.cached
+        self.report(done, max(self.total, done))
 
     @property
     def refused(self) -> int:
@@ -74,10 +70,7 @@ class _Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reembed:
-    """Holds no connection while a model runs. An interrupted run continues where it stopped.
-
-    ``backlog``, with the same embedder, embeds what is left after the switch. ``sleep`` waits between attempts.
-    """
+    """Holds no connection while a model runs. An interrupted run continues where it stopped."""
 
     embedder: Embedder
     store: Reembedding
@@ -86,10 +79,9 @@ class Reembed:
     sleep: Sleep = asyncio.sleep
 
     async def reembed(self, *, switch: bool = True, progress: Progress = no_progress) -> ReembedOutcome:
-        """Return when the embedder's model is the active one; without ``switch``, when it could be.
+        r"""Return when the model is active, or ready without ``switch``; vectors are kept.
 
-        Raises ConfigurationError, ConflictError (see the port), EmbedderUnavailableError or StorageUnavailableError;
-        vectors that were made are kept.
+        Raises ConfigurationError, ConflictError (see the port), EmbedderUnavailableError or StorageUnavailableError.
         """
         model = self.embedder.model
         async with self.store.exclusively():
@@ -120,7 +112,7 @@ class Reembed:
             model=self.embedder.model,
             status=status,
             embedded=run.embedded,
-            known=run.known,
+            known=run.cached,
             rejected=run.refused,
             waiting=waiting,
         )
@@ -140,36 +132,34 @@ class Reembed:
         """Embed all texts; repeat until a round finds at most one page."""
         run.show()
         for _ in range(MAX_ROUNDS):
-            found = 0
-            for kind in self.store.kinds:
-                found += await self._go_through(kind, run)
-            if found <= self._page:
+            embedded = [await self._embed_missing(kind, run) for kind in self.store.kinds]
+            if sum(embedded) <= self._page:
                 break
 
     @property
     def _page(self) -> int:
         return self.embedder.batch_size * IN_FLIGHT
 
-    async def _go_through(self, kind: str, run: _Run) -> int:
-        found, after = 0, 0
+    async def _embed_missing(self, kind: str, run: _Run) -> int:
+        count, after = 0, 0
         while texts := await self.store.missing(kind, model=self.embedder.model, after=after, limit=self._page):
             after = texts[-1].chunk_id
             refused = run.rejected.get(kind, {})
             texts = [text for text in texts if refused.get(text.chunk_id) != text.index_hash]
-            found += len(texts)
+            count += len(texts)
             await self._make(kind, texts, run)
-        return found
+        return count
 
     async def _make(self, kind: str, texts: Sequence[PendingChunk], run: _Run) -> None:
-        """Store what is known, then embed the rest in batches; equal texts of a workspace once."""
-        known = await cached_vectors(self.cache, [_key(text) for text in texts], model=self.embedder.model)
-        await self._put(kind, {text: known[_key(text)] for text in texts if _key(text) in known})
-        run.known += sum(_key(text) in known for text in texts)
+        """Store cached vectors, then embed the rest in batches; equal texts of a workspace once."""
+        cached = await cached_vectors(self.cache, [text.key for text in texts], model=self.embedder.model)
+        await self._put(kind, {text: cached[text.key] for text in texts if text.key in cached})
+        run.cached += sum(text.key in cached for text in texts)
         run.show()
         equal: dict[PassageKey, list[PendingChunk]] = {}
         for text in texts:
-            if _key(text) not in known:
-                equal.setdefault(_key(text), []).append(text)
+            if text.key not in cached:
+                equal.setdefault(text.key, []).append(text)
         groups = list(equal.values())
         size = self.embedder.batch_size
         await run_together(
@@ -209,10 +199,7 @@ class Reembed:
         return [*await self._vectors(texts[:half]), *await self._vectors(texts[half:])]
 
     async def _work_off(self, progress: Progress) -> int:
-        """Make what vectors still wait in the backlog; return how many are left, failed ones included.
-
-        Entries that another worker has claimed or that failed recently are left to the workers.
-        """
+        """Process the backlog, except what others have claimed; return how many texts are left, failed included."""
         counts = await self.backlog.counts()
         if counts.pending == counts.failed:
             return counts.pending
@@ -223,10 +210,6 @@ class Reembed:
                 total = max(total, counts.pending - counts.failed)
                 report(total - counts.pending + counts.failed, total)
         return counts.pending
-
-
-def _key(text: PendingChunk) -> PassageKey:
-    return text.workspace, text.index_hash
 
 
 def _wrong_width() -> ConfigurationError:

@@ -1,51 +1,50 @@
 """Use case: activate a previous model whose vectors still exist."""
 
+from dataclasses import dataclass
+
 from ragcorp.application.upkeep.task_progress import Progress, no_progress
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ports.embeddings import ModelState, Reembedding
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SwitchBack:
     """Needs no embedder: workers of that model embed the texts that were written since."""
 
-    def __init__(self, *, store: Reembedding) -> None:
-        self._store = store
+    store: Reembedding
 
     async def switch_back(
         self, *, name: str | None = None, dimensions: int | None = None, progress: Progress = no_progress
     ) -> ModelState:
-        """Activate the only inactive model with vectors, or the named one, and return how complete it is.
-
-        Raises InvalidInputError unless exactly one fits; else as the port.
-        """
-        async with self._store.exclusively():
+        """Activate the named or only inactive model with vectors. Raises InvalidInputError unless exactly one fits."""
+        async with self.store.exclusively():
             model = (await self._chosen(name, dimensions)).model
-            await self._store.refresh(model, rejected={})
+            await self.store.refresh(model, rejected={})
             with progress("Checking indexes", "indexes") as report:
-                await self._store.build_indexes(model, report=report)
-            await self._store.refresh(model, rejected={})
-            await self._store.activate(model, rejected={})
+                await self.store.build_indexes(model, report=report)
+            await self.store.refresh(model, rejected={})
+            await self.store.activate(model, rejected={})
             return await self._state(model)
 
     async def _chosen(self, name: str | None, dimensions: int | None) -> ModelState:
-        found = [
+        matching = [
             state
-            for state in await self._store.models()
+            for state in await self.store.models()
             if not state.active
             and state.vectors
             and name in (None, state.model.name)
             and dimensions in (None, state.model.dimensions)
         ]
-        if len(found) != 1:
+        if len(matching) != 1:
             raise InvalidInputError(
                 "There are no vectors of such a model that is not active."
-                if not found
+                if not matching
                 else "There are vectors of several models that are not active.",
                 field="--model",
                 remedy="`ragcorp reembed --status` lists them; name one with --model and --dimensions.",
             )
-        return found[0]
+        return matching[0]
 
     async def _state(self, model: EmbeddingModel) -> ModelState:
-        return next(state for state in await self._store.models() if state.model == model)
+        return next(state for state in await self.store.models() if state.model == model)

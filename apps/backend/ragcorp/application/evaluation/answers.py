@@ -22,16 +22,13 @@ class JudgedAnswer:
     verdict: AnswerVerdict
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluateAnswers:
-    """Asks questions about documents that are already in the principal's workspace.
+    """Asks questions about documents in the principal's workspace; cited spans are read from their parsed text."""
 
-    A cited span is read from the document's text as the parser gives it, which is what is stored.
-    """
-
-    def __init__(self, *, answers: QuestionAnswering, files: FolderFiles, parser: DocumentParser) -> None:
-        self._answers = answers
-        self._files = files
-        self._parser = parser
+    answers: QuestionAnswering
+    files: FolderFiles
+    parser: DocumentParser
 
     async def evaluate(
         self,
@@ -42,16 +39,13 @@ class EvaluateAnswers:
         principal: Principal,
         progress: Progress = no_progress,
     ) -> list[JudgedAnswer]:
-        """Return the judged answers in the order of the questions; ``request`` has all but the query.
-
-        Raises NotFoundError for a folder that is not there, and what ``AnswerQuery`` raises.
-        """
+        """Return the judged answers in the order of the questions. Raises NotFoundError for a missing folder."""
         lines = await anyio.to_thread.run_sync(self._lines, documents)
         judged_answers: list[JudgedAnswer] = []
         with progress("Asking", "questions") as report:
             for done, question in enumerate(questions, start=1):
                 answer = await final_answer(
-                    self._answers.stream(replace(request, query=question.text), principal=principal)
+                    self.answers.stream(replace(request, query=question.text), principal=principal)
                 )
                 given = GivenAnswer(
                     text=answer.text,
@@ -63,8 +57,8 @@ class EvaluateAnswers:
         return judged_answers
 
     def _lines(self, documents: Path) -> dict[str, list[str]]:
-        files = {entry.relative: self._files.read(entry) for entry in self._files.find(documents)}
-        return {name: self._parser.parse(file).text.split("\n") for name, file in files.items()}
+        files = {entry.relative: self.files.read(entry) for entry in self.files.find(documents)}
+        return {name: self.parser.parse(file).text.split("\n") for name, file in files.items()}
 
 
 def _span(citation: Citation, lines: Mapping[str, Sequence[str]]) -> CitedSpan:

@@ -1,7 +1,7 @@
-"""Use case: estimate what fusion must know of the embedding model in use (weights, distance threshold), and keep it."""
+"""Use case: estimate the fusion weights and distance threshold of the embedding model in use, and store them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ragcorp.application.upkeep.task_progress import Progress, no_progress
@@ -28,26 +28,20 @@ class CalibrationStore(Protocol):
     async def store_calibration(self, calibration: Calibration, *, model: EmbeddingModel) -> None: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrateFusion:
     """Compares queries with the workspace's vectors. Without a ``store`` nothing is kept."""
 
-    def __init__(
-        self, *, embedder: Embedder, search: ChunkSearch, workspaces: Workspaces, store: CalibrationStore | None
-    ) -> None:
-        self._embedder = embedder
-        self._search = search
-        self._workspaces = workspaces
-        self._store = store
+    embedder: Embedder
+    search: ChunkSearch
+    workspaces: Workspaces
+    store: CalibrationStore | None
 
     async def calibrate(
         self, evaluation_set: EvaluationSet, *, principal: Principal, progress: Progress = no_progress
     ) -> Calibration:
-        """Return the estimate from up to 500 queries (evenly spaced) and 1,000 passages; store it if it is sound.
-
-        Raises ConfigurationError where no model is configured, InvalidInputError for too few passages, and what a
-        search raises.
-        """
-        if not self._embedder.model.dimensions:
+        """Estimate from a sample; store a sound result. Raises ConfigurationError or InvalidInputError."""
+        if not self.embedder.model.dimensions:
             raise ConfigurationError(
                 "A calibration needs an embedding model.",
                 field="EMBEDDING_PROVIDER",
@@ -58,14 +52,14 @@ class CalibrateFusion:
         vectors = []
         with progress("Making query vectors", "queries") as report:
             for done, query in enumerate(sample, start=1):
-                vectors.append(await self._embedder.embed_query(query.text))
+                vectors.append(await self.embedder.embed_query(query.text))
                 report(done, len(sample))
         calibration = replace(
-            calibrate(vectors, await self._workspaces.vectors(principal.workspace, limit=MAX_PASSAGES)),
+            calibrate(vectors, await self.workspaces.vectors(principal.workspace, limit=MAX_PASSAGES)),
             distance_threshold=distance_threshold(await self._distances(sample, evaluation_set, principal, progress)),
         )
-        if self._store is not None and calibration.is_sound:
-            await self._store.store_calibration(calibration, model=self._embedder.model)
+        if self.store is not None and calibration.is_reliable:
+            await self.store.store_calibration(calibration, model=self.embedder.model)
         return calibration
 
     async def _distances(
@@ -83,7 +77,7 @@ class CalibrateFusion:
                 wanted = relevant(evaluation_set.qrels[query.id])
                 distances += [
                     1 - part.score
-                    for hit in (await self._search.search(request, principal=principal)).hits
+                    for hit in (await self.search.search(request, principal=principal)).hits
                     for part in hit.sources
                     if hit.chunk.external_id in wanted and part.score_type == ScoreType.COSINE_SIMILARITY
                 ]

@@ -1,6 +1,6 @@
 """Use case: store an evaluation set's passages."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from ragcorp.application.upkeep.task_progress import Progress, no_progress
@@ -15,11 +15,11 @@ from ragcorp.evaluation.sets import EvaluationSet, Passage
 BATCH = 32
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoadEvaluationSet:
     """Stores each passage as a document under its id: a file of a tree, else plain text."""
 
-    def __init__(self, *, ingest: BatchIngestion) -> None:
-        self._ingest = ingest
+    ingest: BatchIngestion
 
     async def load(
         self, evaluation_set: EvaluationSet, *, principal: Principal, language: str, progress: Progress = no_progress
@@ -27,33 +27,28 @@ class LoadEvaluationSet:
         """Store all passages. Raises InvalidInputError for one that cannot be stored."""
         attributes = DocumentAttributes(language=language)
         passages = evaluation_set.passages
-        make = _text_request if evaluation_set.tree is None else _file_request
+        is_tree = evaluation_set.tree is not None
         with progress("Ingesting the corpus", "passages") as report:
             for start in range(0, len(passages), BATCH):
-                requests = [make(passage, attributes) for passage in passages[start : start + BATCH]]
-                outcomes = await self._ingest.ingest_many(requests, principal=principal)
+                requests = [
+                    _request(passage, attributes, is_file=is_tree) for passage in passages[start : start + BATCH]
+                ]
+                outcomes = await self.ingest.ingest_many(requests, principal=principal)
                 for number, outcome in enumerate(outcomes, start=start + 1):
                     if isinstance(outcome, IngestFailure):
                         raise InvalidInputError(
                             f"Passage {number} of the corpus cannot be stored: {outcome.error.message}",
-                            field="corpus.jsonl" if evaluation_set.tree is None else f"files/{outcome.external_id}",
+                            field=f"files/{outcome.external_id}" if is_tree else "corpus.jsonl",
                             remedy=outcome.error.remedy,
                         )
                 report(start + len(outcomes), len(passages))
 
 
-def _file_request(passage: Passage, attributes: DocumentAttributes) -> IngestRequest:
-    """The name determines the kind; files without a parser are plain text."""
+def _request(passage: Passage, attributes: DocumentAttributes, *, is_file: bool) -> IngestRequest:
+    """Return the request; a file's name determines its kind, plain text without a parser."""
+    filename = PurePosixPath(passage.id).name if is_file else "passage"
     return IngestRequest(
         external_id=passage.id,
-        file=SourceFile.of_text(passage.text, media_type="text/plain", filename=PurePosixPath(passage.id).name),
-        attributes=attributes,
-    )
-
-
-def _text_request(passage: Passage, attributes: DocumentAttributes) -> IngestRequest:
-    return IngestRequest(
-        external_id=passage.id,
-        file=SourceFile.of_text(passage.text, media_type="text/plain", filename="passage"),
-        attributes=replace(attributes, title=passage.title[:MAX_TITLE]),
+        file=SourceFile.of_text(passage.text, media_type="text/plain", filename=filename),
+        attributes=attributes if is_file else replace(attributes, title=passage.title[:MAX_TITLE]),
     )

@@ -37,10 +37,7 @@ STANDARD_OF_TREES = ("dense", "grep", "files")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatedProfile:
-    """Search parameters of each query; None is the profile's own value.
-
-    ``name`` is the profile as written, ``profile`` one of WIRED.
-    """
+    """Parameters of each query, by a profile of WIRED or a mode; None: the profile's own. ``name`` is as written."""
 
     name: str
     mode: SearchMode
@@ -68,10 +65,7 @@ class EvaluatedProfile:
 
 
 def parse_profile(written: str) -> EvaluatedProfile:
-    """Parse ``NAME`` or ``NAME:KEY=NUMBER,...``. Raises InvalidInputError.
-
-    ``k`` is the rank constant, ``window`` the rank window; any other key is the name of a list, with its weight.
-    """
+    """Parse ``NAME[:KEY=NUMBER,...]``; a key is ``k``, ``window`` or a list's name. Raises InvalidInputError."""
     base, _, overrides = written.partition(":")
     if base not in _MODES and base not in WIRED:
         raise InvalidInputError(

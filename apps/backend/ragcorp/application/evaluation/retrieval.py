@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from ragcorp.application.evaluation.profile import EvaluatedProfile
 from ragcorp.application.upkeep.task_progress import Progress, no_progress
@@ -20,13 +21,13 @@ DEPTH = 100
 """Passages of a ranking."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluateRetrieval:
     """Makes one run per profile. ``embedder`` caches query vectors; ``clock`` returns seconds."""
 
-    def __init__(self, *, search: ChunkSearch, embedder: Embedder, clock: Callable[[], float]) -> None:
-        self._search = search
-        self._embedder = embedder
-        self._clock = clock
+    search: ChunkSearch
+    embedder: Embedder
+    clock: Callable[[], float]
 
     async def evaluate(
         self,
@@ -37,16 +38,12 @@ class EvaluateRetrieval:
         depth: int = DEPTH,
         progress: Progress = no_progress,
     ) -> tuple[Measured, ...]:
-        """Return the runs in the order of ``profiles``, up to ``depth`` passages a query.
-
-        Query vectors are made beforehand: latencies cover sources, fusion and contents only.
-        Raises what a search raises.
-        """
+        """Return a run per profile, ``depth`` passages a query. Latencies exclude making query vectors."""
         queries = evaluation_set.queries
-        if self._embedder.model.dimensions and any(profile.mode is not SearchMode.SPARSE for profile in profiles):
+        if self.embedder.model.dimensions and any(profile.mode is not SearchMode.SPARSE for profile in profiles):
             with progress("Making query vectors", "queries") as report:
                 for done, query in enumerate(queries, start=1):
-                    await self._embedder.embed_query(query.text)
+                    await self.embedder.embed_query(query.text)
                     report(done, len(queries))
         return tuple([await self._run(queries, profile, principal, depth, progress) for profile in profiles])
 
@@ -64,13 +61,13 @@ class EvaluateRetrieval:
         degraded: Counter[str] = Counter()
         with progress(f"Searching {profile.name}", "queries") as report:
             for done, query in enumerate(queries, start=1):
-                started = self._clock()
-                response = await self._search.search(profile.request(query.text, limit=depth), principal=principal)
-                latencies[query.id] = (self._clock() - started) * 1000
+                started = self.clock()
+                response = await self.search.search(profile.request(query.text, limit=depth), principal=principal)
+                latencies[query.id] = (self.clock() - started) * 1000
                 rankings[query.id] = best_passages(
                     RankedDocument(_document(hit.chunk), hit.score) for hit in response.hits
                 )
-                if _found_no_words(response):
+                if _is_lexically_empty(response):
                     empty.add(query.id)
                 degraded.update(f"{source.source}:{source.reason}" for source in response.degraded)
                 report(done, len(queries))
@@ -87,7 +84,7 @@ def _document(chunk: Chunk) -> str:
     return chunk.external_id.partition("/")[2] if chunk.collection == FILES else chunk.external_id
 
 
-def _found_no_words(response: SearchResponse) -> bool:
+def _is_lexically_empty(response: SearchResponse) -> bool:
     """Return whether the lexical sources found nothing; without lexical sources, whether no source did."""
     sparse = [report for report in response.reports if report.source in (FULL_TEXT, GREP)]
     return not any(report.hits for report in sparse or response.reports)

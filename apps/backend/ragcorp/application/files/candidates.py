@@ -27,11 +27,7 @@ Span = tuple[str, int, int]
 
 
 def file_passes(filters: Filters, path: str, *, access: FileAccess, language: str) -> bool:
-    """Return whether a file passes the filters.
-
-    Its external_id is its path, its language and sensitivity are those of all files, and it has no metadata. A field
-    that documents lack excludes every file.
-    """
+    """Return whether a file passes: its path is the external_id, its attributes those of all files, no metadata."""
     if fields_of(filters) - DOCUMENT_FIELDS:
         return False
     described = _description(access, language)
@@ -50,10 +46,7 @@ def file_passes(filters: Filters, path: str, *, access: FileAccess, language: st
 
 
 class FileCandidates:
-    """Describes and reads passages by path and lines.
-
-    Asks once more which files are documents that the caller may not read: a key may come from anywhere.
-    """
+    """Describes and reads passages by path and lines. Keys are untrusted: access is checked again."""
 
     def __init__(
         self, *, files: FileRepository, documents: FileDocuments, access: FileAccess, default_language: str = "es"
@@ -113,15 +106,12 @@ class FileCandidates:
         """Return the paths of existing files that are not withheld from the caller as documents."""
         distinct = list(dict.fromkeys(paths))
         named = await asyncio.gather(*map(self._names, distinct))
-        there = {path: names for path, names in zip(distinct, named, strict=True) if names}
-        if not there:
+        existing = {path: names for path, names in zip(distinct, named, strict=True) if names}
+        if not existing:
             return []
-        lines = [
-            FileLines(names=names, line_start=1, line_end=1, matched_lines=(), matched_texts=())
-            for names in there.values()
-        ]
-        known = await self._documents.known(lines, principal=principal, filters=filters)
-        return [path for path, each in zip(there, known, strict=True) if each.readable and each.passes]
+        files = [FileLines(names=names) for names in existing.values()]
+        stored = await self._documents.look_up(files, principal=principal, filters=filters)
+        return [path for path, file in zip(existing, stored, strict=True) if file.readable and file.passes]
 
     async def _names(self, path: str) -> tuple[str, ...]:
         try:
@@ -140,17 +130,12 @@ class FileCandidates:
             id=key[0],
             document_id=uuid5(PASSAGE_NAMESPACE, key[0]),
             external_id=text.path,
-            chunk_index=0,
             content=text.text,
-            heading_path=(),
             title=PurePosixPath(text.path).name,
             language=self._language,
             path=text.path,
-            metadata={},
             line_start=text.line_start,
             line_end=text.line_end,
-            page_start=None,
-            page_end=None,
             collection=FILES,
             artifact_type=FILE_KIND,
             sensitivity=self._access.sensitivity,

@@ -1,4 +1,4 @@
-"""Evaluates a filter over plain values; storage evaluates the same in SQL."""
+"""Evaluates a filter over plain values; storage evaluates it in SQL."""
 
 import operator
 from collections.abc import Callable, Mapping
@@ -20,10 +20,7 @@ _COMPARED: Mapping[Operator, Callable[..., bool]] = {
 
 
 def meets(filters: Filters, fields: Mapping[str, object]) -> bool:
-    """Return whether values pass the filters. ``fields`` maps field names to values, ``metadata`` to a mapping.
-
-    A field that is None or absent is missing.
-    """
+    """Return whether values by field name pass the filters; ``metadata`` is a mapping. None counts as missing."""
     return all(_meets(part, fields) for part in filters)
 
 
@@ -46,14 +43,14 @@ def _meets_condition(condition: Condition, fields: Mapping[str, object]) -> bool
     if condition.operator is Operator.EXISTS:
         return (value is not None) is condition.values[0]
     actual = _comparable(condition.name, value)
-    expected = [_comparable(condition.name, each) for each in condition.values]
+    expected = [_comparable(condition.name, operand) for operand in condition.values]
     if condition.operator in COMPARISONS:
         return (
             actual is not None
             and type(actual) is type(expected[0])
             and _COMPARED[condition.operator](actual, expected[0])
         )
-    equal = actual is not None and any(type(actual) is type(each) and actual == each for each in expected)
+    equal = actual is not None and any(type(actual) is type(operand) and actual == operand for operand in expected)
     return equal is (condition.operator is Operator.IN)
 
 

@@ -68,7 +68,7 @@ class _Texts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
+class _Lookup:
     """The paths that the caller may see, and the chunks of passages. ``cut``: not all paths were checked."""
 
     shown: frozenset[str]
@@ -76,16 +76,14 @@ class _Known:
     cut: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GrepFiles:
     """Searches the files for a caller, within ``timeout_seconds``; then it returns the results so far."""
 
-    def __init__(
-        self, *, files: FileRepository, documents: FileDocuments, access: FileAccess, timeout_seconds: float
-    ) -> None:
-        self._files = files
-        self._documents = documents
-        self._access = access
-        self._timeout_seconds = timeout_seconds
+    files: FileRepository
+    documents: FileDocuments
+    access: FileAccess
+    timeout_seconds: float
 
     async def grep(self, request: GrepRequest, *, principal: Principal, filters: Filters = ()) -> GrepResult:
         """Return the best passages.
@@ -96,9 +94,9 @@ class GrepFiles:
 
         Raises InvalidInputError, FileAccessDeniedError, SourceUnavailableError and StorageUnavailableError.
         """
-        if not self._files.roots or not self._access.allows(principal):
+        if not self.files.roots or not self.access.allows(principal):
             raise denied(())
-        deadline = asyncio.get_running_loop().time() + self._timeout_seconds
+        deadline = asyncio.get_running_loop().time() + self.timeout_seconds
         result: GrepResult | None = None
         for attempt in _attempts(request):
             result = await self._attempt(attempt, request, principal, filters, deadline)
@@ -119,24 +117,24 @@ class GrepFiles:
             gitignore=request.gitignore,
         )
         left = deadline - asyncio.get_running_loop().time()
-        matches = await self._files.search(search, seconds=max(0.0, SEARCH_SHARE * left))
-        spoken = () if request.mode is GrepMode.REGEX else attempt.terms
+        matches = await self.files.search(search, seconds=max(0.0, SEARCH_SHARE * left))
+        ranking_terms = () if request.mode is GrepMode.REGEX else attempt.terms
         # twenty thousand lines take a moment: off the event loop
-        ranked = await anyio.to_thread.run_sync(partial(passages_of, matches, terms=spoken))
+        ranked = await anyio.to_thread.run_sync(partial(passages_of, matches, terms=ranking_terms))
         count = 2 * request.max_passages + SPARE_PASSAGES
         texts = await self._read(ranked[:count], deadline)
-        known = await self._look_up(ranked, texts, principal, filters)
-        further = [passage for passage in ranked[count:] if passage.path in known.shown]
-        if further and sum(path in known.shown for path, *_ in texts.of) < request.max_passages:
+        stored = await self._look_up(ranked, texts, principal, filters)
+        further = [passage for passage in ranked[count:] if passage.path in stored.shown]
+        if further and sum(path in stored.shown for path, *_ in texts.of) < request.max_passages:
             # passages that were read are withheld, and precede others
             texts.add(await self._read(further[:count], deadline))
-            known = await self._look_up(ranked, texts, principal, filters)
-        there = known.shown - texts.gone.keys()
-        shown = replace(matches, files=tuple(file for file in matches.files if file.path in there))
-        ranked = await anyio.to_thread.run_sync(partial(passages_of, shown, terms=spoken))
+            stored = await self._look_up(ranked, texts, principal, filters)
+        remaining = stored.shown - texts.gone.keys()
+        shown = replace(matches, files=tuple(file for file in matches.files if file.path in remaining))
+        ranked = await anyio.to_thread.run_sync(partial(passages_of, shown, terms=ranking_terms))
         readable = [passage for passage in ranked if _place(passage) in texts.of]
-        chosen = await self._one_a_chunk(readable, known.chunks, request.max_passages, texts, deadline)
-        passages = [_shown(passage, texts, attempt, known.chunks) for passage in chosen]
+        chosen = await self._one_a_chunk(readable, stored.chunks, request.max_passages, texts, deadline)
+        passages = [_shown(passage, texts, attempt, stored.chunks) for passage in chosen]
         fitting = _fitting(passages, request.max_characters)
         return GrepResult(
             passages=tuple(passages[:fitting]),
@@ -144,9 +142,9 @@ class GrepFiles:
             files=len(shown.files),
             matched_lines=sum(len({mark.line for mark in file.marks}) for file in shown.files),
             searched=max(matches.searched, len(shown.files)),
-            skipped=_skipped(matches.skipped, {path: why for path, why in texts.gone.items() if path in known.shown}),
+            skipped=_skipped(matches.skipped, {path: why for path, why in texts.gone.items() if path in stored.shown}),
             relaxed=attempt.relaxed,
-            cut=matches.cut or known.cut or fitting < len(passages) or any(file.cut for file in shown.files),
+            cut=matches.cut or stored.cut or fitting < len(passages) or any(file.cut for file in shown.files),
             timed_out=matches.timed_out or texts.late,
             unavailable=matches.unavailable,
             left_out=attempt.left_out,
@@ -170,7 +168,7 @@ class GrepFiles:
             spans = [(passage.line_start, passage.line_end) for passage in passages]
             first = [min(mark.line for mark in passage.marks) for passage in passages]
             try:
-                read = await self._files.read_passages(path, spans, kept=first)
+                read = await self.files.read_passages(path, spans, kept=first)
             except FileAccessError as error:
                 texts.gone[path] = error
                 continue
@@ -183,7 +181,7 @@ class GrepFiles:
 
     async def _look_up(
         self, ranked: Sequence[RankedPassage], texts: _Texts, principal: Principal, filters: Filters
-    ) -> _Known:
+    ) -> _Lookup:
         """Ask storage: about each passage that was read, and each other file in which there is a match."""
         best_of: dict[str, RankedPassage] = {}
         for passage in ranked:
@@ -191,14 +189,15 @@ class GrepFiles:
         checked = dict.fromkeys(islice(best_of, MAX_FILES))
         read = [passage for passage in ranked if passage.path in checked and _place(passage) in texts.of]
         covered = {passage.path for passage in read}
+        unread = [best_of[path] for path in checked if path not in covered]
         lines = [_lines(passage, texts.of[_place(passage)]) for passage in read]
-        lines += [_lines(best_of[path], None) for path in checked if path not in covered]
-        paths = [passage.path for passage in read] + [path for path in checked if path not in covered]
-        answers = await self._documents.known(lines, principal=principal, filters=filters) if lines else []
-        hidden = {path for path, answer in zip(paths, answers, strict=True) if not (answer.readable and answer.passes)}
-        return _Known(
-            shown=frozenset(paths) - hidden,
-            chunks={_place(passage): answer.chunk for passage, answer in zip(read, answers, strict=False)},
+        lines += [_lines(passage, None) for passage in unread]
+        answers = await self.documents.look_up(lines, principal=principal, filters=filters) if lines else []
+        pairs = list(zip((*read, *unread), answers, strict=True))
+        hidden = {passage.path for passage, answer in pairs if not (answer.readable and answer.passes)}
+        return _Lookup(
+            shown=frozenset(checked) - hidden,
+            chunks={_place(passage): answer.chunk for passage, answer in pairs[: len(read)]},
             cut=len(best_of) > MAX_FILES,
         )
 
@@ -210,10 +209,7 @@ class GrepFiles:
         texts: _Texts,
         deadline: float,
     ) -> list[RankedPassage]:
-        """Return the first ``limit``. Those of one chunk are merged, with the lines between, at the best one's place.
-
-        If the merged one is too long, or can no longer be read, the best replaces it.
-        """
+        """Return the first ``limit``, those of one chunk merged unless that is too long or unreadable."""
         groups: dict[ChunkPlace | _Place, list[RankedPassage]] = {}
         for passage in passages:
             groups.setdefault(chunks.get(_place(passage)) or _place(passage), []).append(passage)
@@ -253,10 +249,10 @@ def _place(passage: RankedPassage) -> _Place:
 
 
 def _joined(group: Sequence[RankedPassage]) -> RankedPassage:
-    start, end = min(each.line_start for each in group), max(each.line_end for each in group)
+    start, end = min(passage.line_start for passage in group), max(passage.line_end for passage in group)
     if not group[1:] or end - start >= MAX_PASSAGE_LINES:
         return group[0]
-    marks = tuple(sorted(mark for each in group for mark in each.marks))
+    marks = tuple(sorted(mark for passage in group for mark in passage.marks))
     return replace(group[0], line_start=start, line_end=end, marks=marks)
 
 
@@ -269,13 +265,7 @@ def _bounded(passage: RankedPassage, text: FileText) -> BoundedText | None:
 def _lines(passage: RankedPassage, text: BoundedText | None) -> FileLines:
     """Return the lookup for storage: the passage, or without its text its file only."""
     if text is None:
-        return FileLines(
-            names=passage.names,
-            line_start=passage.line_start,
-            line_end=passage.line_start,
-            matched_lines=(),
-            matched_texts=(),
-        )
+        return FileLines(names=passage.names, line_start=passage.line_start, line_end=passage.line_start)
     lines = text.text.split("\n")
     matched = (lines[mark.line - text.line_start][mark.start : mark.end] for mark in text.marks)
     first_marks = {mark.line: mark for mark in reversed(text.marks)}

@@ -28,17 +28,14 @@ _AROUND = 2 * CONTEXT_LINES + 1
 
 
 def passages_of(matches: FileMatches, *, terms: Sequence[str]) -> tuple[RankedPassage, ...]:
-    """Return the passages of all files. ``line_end`` may be behind the end of the file.
-
-    ``terms`` are the texts of the term numbers in the marks.
-    """
+    """Return the passages of all files; ``line_end`` may exceed the file. Marks number the ``terms``."""
     rarity_of = _rarities(matches)
     whole = math.fsum(rarity_of.values())
-    spoken = [folded(term) for term in terms]
+    folded_terms = [folded(term) for term in terms]
     keyed = []
     for file in matches.files:
         path = folded(file.path.partition("/")[2])
-        path_key = (not any(term in path for term in spoken), path.count("/"), file.path)
+        path_key = (not any(term in path for term in folded_terms), path.count("/"), file.path)
         for marks in _runs(file.marks):
             first, last = marks[0].line, marks[-1].line
             distinct = tuple(sorted({mark.term for mark in marks}))
@@ -70,6 +67,6 @@ def _runs(marks: Sequence[Mark]) -> Iterator[list[Mark]]:
 
 
 def _rarities(matches: FileMatches) -> Mapping[int, float]:
-    holding = Counter(term for file in matches.files for term in {mark.term for mark in file.marks})
+    counts = Counter(term for file in matches.files for term in {mark.term for mark in file.marks})
     searched = max(matches.searched, len(matches.files))
-    return {term: math.log(1 + (searched - n + 0.5) / (n + 0.5)) for term, n in sorted(holding.items())}
+    return {term: math.log(1 + (searched - n + 0.5) / (n + 0.5)) for term, n in sorted(counts.items())}

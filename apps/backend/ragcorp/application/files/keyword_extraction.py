@@ -27,7 +27,7 @@ MANY_DIGITS = 3
 
 _UNKNOWN: Mapping[str, int] = MappingProxyType({})
 
-_WORDS_THAT_ASK = """
+_QUESTION_WORDS = """
     aparece aparecen ayuda ayudame busca buscame buscar busco compara cosa cosas cuenta cuentame debe deben deberia
     debo decir describe dice dicen dime dinos encontrar encuentra encuentro ensename enseñame enumera existe existen
     explica explicame explicar favor forma haber hace hacemos hacen hacer hago indica indicame lista listame llama
@@ -38,7 +38,7 @@ _WORDS_THAT_ASK = """
     should show tell use used using want work works
     descreva diga explique fazer liste mostre pode posso preciso procure quero significa
 """
-_WORDS_THAT_JOIN = """
+_FUNCTION_WORDS = """
     acerca alguna algunas alguno algunos antes aunque bajo cada contra cualquier despues durante hacia hasta mediante
     mientras mismo misma ningun ninguna otra otras otro otros relacion respecto segun siempre solo toda todas todo todos
     tras
@@ -46,7 +46,7 @@ _WORDS_THAT_JOIN = """
     while within without
     cada entre outra outras outro outros toda todas todo todos
 """
-_EMPTY = frozenset(_WORDS_THAT_ASK.split()) | frozenset(_WORDS_THAT_JOIN.split())
+_EMPTY = frozenset(_QUESTION_WORDS.split()) | frozenset(_FUNCTION_WORDS.split())
 """Words that find no text, in addition to those of ``content_words``; in lower case without accents."""
 
 _QUOTED = re.compile(
@@ -62,7 +62,7 @@ _AMOUNT = re.compile(rf"(?<![\w.,-])\d+(?:[.,]\d+)*[ \u00a0]?(?:{_UNIT})(?!\w)",
 _LABELLED = re.compile(r"(?<!\w)([^\W\d_]{3,}) (?:[A-ZÑ]|\d{1,2})(?![\w.,]*\w)")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _HYPHENS = re.compile(r"(?<=\w)[\u2010-\u2013\u2212](?=\w)")
-"""As they are printed within a code; a search takes them for the one that is typed."""
+"""Printed hyphens and dashes within a code, searched as the typed one."""
 _APOSTROPHES = re.compile("['\u2019]")
 _HUMP = re.compile(r"[^\W\d_A-Z][A-ZÁÉÍÓÚÑ]")
 _LIST = re.compile(r"[,;|\n]+")
@@ -84,10 +84,10 @@ def keywords(text: str, frequencies: Mapping[str, int] = _UNKNOWN, *, limit: int
     rest, identifiers = _without_identifiers(rest)
     names = _names(rest)
     of_names = {folded(name) for name in names}
-    spelt = [word for each in _WORD.findall(rest) for word in _without_apostrophe(each)]
+    spelt = [word for match in _WORD.findall(rest) for word in _without_apostrophe(match)]
     words = [word for word in spelt if folded(word) not in of_names and _is_informative(word)]
     ranked = sorted(words, key=lambda word: (not frequencies.get(word, 0), frequencies.get(word, 0)))
-    return _each_once([*quoted, *amounts, *identifiers, *labelled, *names, *map(stem, ranked)])[:limit]
+    return _distinct([*quoted, *amounts, *identifiers, *labelled, *names, *map(stem, ranked)])[:limit]
 
 
 def given_terms(text: str) -> tuple[str, ...]:
@@ -100,8 +100,8 @@ def given_terms(text: str) -> tuple[str, ...]:
     listed = [part for part in map(_spaced, _LIST.split(rest.replace(_BREAK, "\n"))) if part.strip(_EDGES)]
     words = [word.strip(_EDGES) or word for part in listed for word in part.split()]
     telling = [word for word in words if len(word) > 1 and _has_content(word)]
-    terms = _each_once([*quoted, *listed, *(telling or ([] if quoted else words))])
-    return terms or _each_once([_spaced(text)])
+    terms = _distinct([*quoted, *listed, *(telling or ([] if quoted else words))])
+    return terms or _distinct([_spaced(text)])
 
 
 def foremost(
@@ -141,10 +141,10 @@ def stem(word: str) -> str:
 
 def _without_identifiers(text: str) -> tuple[str, list[str]]:
     shouted = all(word.isupper() for word in _WORD.findall(text) if len(word) > 1)
-    found = [token for token in _TOKEN.finditer(text) if _is_identifier(token[0], shouted=shouted)]
-    starts, ends = [0, *(token.end() for token in found)], [*(token.start() for token in found), len(text)]
+    tokens = [token for token in _TOKEN.finditer(text) if _is_identifier(token[0], shouted=shouted)]
+    starts, ends = [0, *(token.end() for token in tokens)], [*(token.start() for token in tokens), len(text)]
     rest = _BREAK.join(text[start:end] for start, end in zip(starts, ends, strict=True))
-    return rest, [token[0] for token in found]
+    return rest, [token[0] for token in tokens]
 
 
 def _is_identifier(token: str, *, shouted: bool) -> bool:
@@ -195,15 +195,15 @@ def _has_content(word: str) -> bool:
 
 def _taken(pattern: re.Pattern[str], text: str) -> tuple[str, list[str]]:
     """Return the text without the pattern's matches, and the matches: the group that matched, or all of it."""
-    found = [next((group for group in match.groups() if group), match[0]) for match in pattern.finditer(text)]
-    return pattern.sub(_BREAK, text), [_spaced(each) for each in found]
+    parts = [next((group for group in match.groups() if group), match[0]) for match in pattern.finditer(text)]
+    return pattern.sub(_BREAK, text), [_spaced(part) for part in parts]
 
 
 def _spaced(text: str) -> str:
     return " ".join(text.split())
 
 
-def _each_once(terms: Iterable[str]) -> tuple[str, ...]:
+def _distinct(terms: Iterable[str]) -> tuple[str, ...]:
     kept: dict[str, str] = {}
     for term in terms:
         if not is_blank(term) and len(term) <= MAX_GREP_QUERY:

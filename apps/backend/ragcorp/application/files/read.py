@@ -1,39 +1,32 @@
 """Use case: read a file below the allowed roots, or lines of it."""
 
+from dataclasses import dataclass
+
 from ragcorp.domain.exceptions import FileNotFoundInRootsError
 from ragcorp.domain.files.values import FileAccess, FileText, denied
 from ragcorp.domain.ports.file_search import FileDocuments, FileLines, FileRepository
 from ragcorp.domain.principal import Principal
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadFile:
-    """Reads files for callers whom ``access`` admits; for others there are no roots.
+    """Reads files for callers whom ``access`` admits. Storage is checked first: no error reveals withheld content."""
 
-    A file that is also a stored document is withheld from callers who may not read that. Storage is checked before
-    anything is read, so that no error reveals content.
-    """
-
-    def __init__(self, *, files: FileRepository, documents: FileDocuments, access: FileAccess) -> None:
-        self._files = files
-        self._documents = documents
-        self._access = access
+    files: FileRepository
+    documents: FileDocuments
+    access: FileAccess
 
     async def read(
         self, path: str, *, principal: Principal, line_start: int | None = None, line_end: int | None = None
     ) -> FileText:
-        """Return the lines ``line_start`` to ``line_end`` (from 1, inclusive), or all.
-
-        Raises a FileAccessError; InvalidInputError for an invalid path or lines; StorageUnavailableError if storage
-        cannot be checked: then nothing is read.
-        """
-        if not self._access.allows(principal):
+        """Return lines (from 1) or all. Raises a FileAccessError, InvalidInputError or StorageUnavailableError."""
+        if not self.access.allows(principal):
             raise denied(())
-        names = await self._files.names(path)
-        lines = FileLines(names=names, line_start=1, line_end=1, matched_lines=(), matched_texts=())
-        [known] = await self._documents.known([lines], principal=principal)
-        if not known.readable:
-            raise denied(self._files.roots)
-        text = await self._files.read(names[0], line_start=line_start, line_end=line_end)
+        names = await self.files.names(path)
+        [stored] = await self.documents.look_up([FileLines(names=names)], principal=principal)
+        if not stored.readable:
+            raise denied(self.files.roots)
+        text = await self.files.read(names[0], line_start=line_start, line_end=line_end)
         if text.path != names[0]:
             raise FileNotFoundInRootsError("The file was replaced while it was read.", remedy="Read it again.")
         return text

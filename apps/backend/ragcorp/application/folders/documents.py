@@ -38,10 +38,7 @@ timestamps of file systems are that coarse. It is read once more.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFile:
-    """The outcome of storing a file. ``outcome`` is None for a file that was being written while it was read.
-
-    ``unread``: the reading failed, not the content. ``replaced``: the document belonged to another folder.
-    """
+    """Outcome of a file: None if being written, ``unread`` if unreadable, ``replaced`` if another folder's."""
 
     entry: FileEntry
     outcome: IngestOutcome | None
@@ -59,6 +56,7 @@ class _Read:
     content_hash: bytes
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FolderDocuments:
     """Stores files of a folder as documents.
 
@@ -66,47 +64,23 @@ class FolderDocuments:
     ``artifact_type_of`` maps a file's name to its artifact_type. Without ``records`` nothing is recorded.
     """
 
-    def __init__(
-        self,
-        *,
-        ingest: BatchIngestion,
-        preparation: DocumentPreparation,
-        files: FolderFiles,
-        records: FolderRecords | None = None,
-        logical_path: Callable[[Path], str | None] = lambda _: None,
-        artifact_type_of: Callable[[str], str] = lambda _: "document",
-        clock_ns: Callable[[], int] = time.time_ns,
-    ) -> None:
-        self._ingest = ingest
-        self._preparation = preparation
-        self._files = files
-        self._records = records
-        self._logical_path = logical_path
-        self._artifact_type_of = artifact_type_of
-        self._clock_ns = clock_ns
+    ingest: BatchIngestion
+    preparation: DocumentPreparation
+    files: FolderFiles
+    records: FolderRecords | None = None
+    logical_path: Callable[[Path], str | None] = lambda _: None
+    artifact_type_of: Callable[[str], str] = lambda _: "document"
+    clock_ns: Callable[[], int] = time.time_ns
 
     def described(self, options: FolderOptions) -> Callable[[FileEntry], bytes]:
         """Return a function from a file to the SHA-256 of everything that makes its document, except the content."""
         attributes = options.attributes
-        occurred_at = attributes.occurred_at and attributes.occurred_at.isoformat()
-        common = json.dumps(
-            [
-                options.by_kind,
-                attributes.title,
-                attributes.language,
-                attributes.artifact_type,
-                int(attributes.sensitivity),
-                attributes.visibility_scope,
-                attributes.owner,
-                occurred_at,
-                dict(attributes.metadata),
-            ],
-            sort_keys=True,
-        )
+        parts = [options.by_kind, *attributes.for_digest(), dict(attributes.metadata)]
+        common = json.dumps(parts, sort_keys=True)
 
         def of(entry: FileEntry) -> bytes:
-            path = self._logical_path(entry.path) or ""
-            chunker = self._preparation.chunker(entry.path.name)
+            path = self.logical_path(entry.path) or ""
+            chunker = self.preparation.chunker(entry.path.name)
             return hashlib.sha256(f"{chunker}\n{common}\n{path}".encode("utf-8", "surrogateescape")).digest()
 
         return of
@@ -120,10 +94,7 @@ class FolderDocuments:
         principal: Principal,
         even_moving: frozenset[str] = frozenset(),
     ) -> AsyncGenerator[list[StoredFile]]:
-        """Yield the outcomes, a batch at a time.
-
-        ``even_moving`` are files to store even while they are being written. Raises StorageUnavailableError.
-        """
+        """Yield the outcomes in batches; ``even_moving`` files are stored even while they are being written."""
         described = self.described(options)
         batch: list[_Read] = []
         failed: list[StoredFile] = []
@@ -148,16 +119,16 @@ class FolderDocuments:
         shown = escaped(external_id)
         if shown != external_id:
             return StoredFile(entry=entry, outcome=IngestFailure(external_id=shown, error=_misnamed()))
-        now_ns = self._clock_ns()
+        now_ns = self.clock_ns()
         try:
-            stamped = await anyio.to_thread.run_sync(self._files.read_stamped, entry)
+            stamped = await anyio.to_thread.run_sync(self.files.read_stamped, entry)
         except RagcorpError as error:
             return StoredFile(entry=entry, outcome=IngestFailure(external_id=external_id, error=error), unread=True)
         if stamped.moving and not moving:
             return StoredFile(entry=entry, outcome=None, stamp=stamped.stamp)
         request = IngestRequest(external_id=external_id, file=stamped.file, attributes=self._attributes(entry, options))
         try:
-            checked = self._preparation.check(request, principal=principal)
+            checked = self.preparation.check(request, principal=principal)
         except RagcorpError as error:
             failure = IngestFailure(external_id=external_id, error=error)
             return StoredFile(entry=entry, outcome=failure, stamp=stamped.stamp)
@@ -173,8 +144,8 @@ class FolderDocuments:
     def _attributes(self, entry: FileEntry, options: FolderOptions) -> DocumentAttributes:
         attributes = options.attributes
         if options.by_kind:
-            attributes = replace(attributes, artifact_type=self._artifact_type_of(entry.path.name))
-        path = self._logical_path(entry.path)
+            attributes = replace(attributes, artifact_type=self.artifact_type_of(entry.path.name))
+        path = self.logical_path(entry.path)
         # a document without a path gets its external_id as path
         return replace(attributes, path=None if path == options.prefix + entry.relative else path)
 
@@ -184,11 +155,11 @@ class FolderDocuments:
         if not batch:
             return []
         of_others: frozenset[str] = frozenset()
-        if self._records is not None:
+        if self.records is not None:
             claims = [FileClaim(read.entry.relative, read.request.external_id, read.content_hash) for read in batch]
-            of_others = await self._records.claim(folder, claims, principal=principal)
-        outcomes = await self._ingest.ingest_many([read.request for read in batch], principal=principal)
-        if self._records is not None:
+            of_others = await self.records.claim(folder, claims, principal=principal)
+        outcomes = await self.ingest.ingest_many([read.request for read in batch], principal=principal)
+        if self.records is not None:
             stored = [
                 FileRecord(
                     read.request.external_id, read.content_hash, read.stamped.stamp, read.settled, described(read.entry)
@@ -196,7 +167,7 @@ class FolderDocuments:
                 for read, outcome in zip(batch, outcomes, strict=True)
                 if isinstance(outcome, IngestResult)
             ]
-            await self._records.confirm(folder, stored, principal=principal)
+            await self.records.confirm(folder, stored, principal=principal)
         return [
             StoredFile(
                 entry=read.entry,
@@ -222,7 +193,7 @@ def _misnamed() -> InvalidInputError:
 
 
 def unlisted() -> UnreadableDocumentError:
-    """Return the error of a folder, or a file, at which no look is possible."""
+    """Return the error of a folder or file that cannot be read."""
     return UnreadableDocumentError(
         "It cannot be listed or read; what is stored of it stays.",
         field="path",

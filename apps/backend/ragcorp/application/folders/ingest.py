@@ -1,7 +1,7 @@
 """Use case: ingest a folder. Skips stored files, so that an interrupted run resumes when it is repeated."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,20 +12,14 @@ from ragcorp.application.folders.documents import FolderDocuments, unlisted
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ingestion import IngestFailure, IngestOutcome
-from ragcorp.domain.ports.folders import FolderFiles, FolderOptions, FolderScan, WatchedTree
+from ragcorp.domain.ports.folders import FolderFiles, FolderOptions, FolderScan, OnProgress, WatchedTree
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.text.checks import escaped
-
-ProgressCallback = Callable[[int, int], None]
-"""Called with the number of files done and the total."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderReport:
-    """Counts of the files by status, and the failures in order.
-
-    ``replaced``: updated documents that another folder had stored under the same external_id.
-    """
+    """Counts of files by status; ``replaced`` updated documents had been stored by another folder."""
 
     created: int
     updated: int
@@ -38,38 +32,32 @@ class FolderReport:
         return self.created + self.updated + self.unchanged + len(self.failures)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IngestFolder:
-    """Stores the files of a folder under their relative paths. One bad file stops no other.
+    """Stores files under their relative paths, and records them for a later watch. A bad file stops no other."""
 
-    Records which documents came from the folder: a later watch deletes them with their files.
-    """
-
-    def __init__(self, *, documents: FolderDocuments, files: FolderFiles, default_language: str) -> None:
-        self._documents = documents
-        self._files = files
-        self._default_language = default_language
+    documents: FolderDocuments
+    files: FolderFiles
+    default_language: str
 
     async def require_distinct_names(self, paths: Sequence[Path], *, gitignore: bool = True) -> None:
-        """Raises InvalidInputError if two of several paths have a file of one name: one would replace the other.
-
-        Raises MissingFileError for a missing path.
-        """
+        """Raises InvalidInputError if a name occurs below several paths, and MissingFileError for a missing path."""
         if len(paths) < 2:
             return
         names: Counter[str] = Counter()
         for path in paths:
-            names.update(found.entry.relative for found in (await self._scan(path, gitignore=gitignore))[1].files)
+            names.update(file.entry.relative for file in (await self._scan(path, gitignore=gitignore))[1].files)
         twice = sum(count > 1 for count in names.values())
         if twice:
             raise InvalidInputError(
-                f"{twice} name{'s stand' if twice > 1 else ' stands'} for more than one file.",
+                f"{twice} {'names refer' if twice > 1 else 'name refers'} to more than one file.",
                 field="PATHS",
-                remedy="Ingest each path by itself with its own --prefix, or the folder that holds them all.",
+                remedy="Ingest each path by itself with its own --prefix, or the folder that contains them all.",
             )
 
     async def _scan(self, path: Path, *, gitignore: bool) -> tuple[WatchedTree, FolderScan]:
-        tree = await anyio.to_thread.run_sync(self._files.locate, path)
-        return tree, await anyio.to_thread.run_sync(lambda: self._files.scan(tree, gitignore=gitignore))
+        tree = await anyio.to_thread.run_sync(self.files.locate, path)
+        return tree, await anyio.to_thread.run_sync(lambda: self.files.scan(tree, gitignore=gitignore))
 
     async def ingest(
         self,
@@ -80,16 +68,13 @@ class IngestFolder:
         attributes: DocumentAttributes | None = None,
         by_kind: bool | None = None,
         gitignore: bool = True,
-        on_progress: ProgressCallback | None = None,
+        on_progress: OnProgress | None = None,
     ) -> FolderReport:
-        """Ingest the files below ``root``; ``prefix`` goes before each external_id. Raises NotFoundError.
-
-        ``by_kind``: store source code with artifact_type ``code`` (None: if no attributes are given).
-        """
+        """Ingest the files below ``root``. ``by_kind`` stores source code as ``code``; None: if no attributes."""
         tree, scan = await self._scan(root, gitignore=gitignore)
-        entries = [found.entry for found in scan.files]
+        entries = [file.entry for file in scan.files]
         options = FolderOptions(
-            attributes=attributes or DocumentAttributes(language=self._default_language),
+            attributes=attributes or DocumentAttributes(language=self.default_language),
             prefix=prefix,
             by_kind=attributes is None if by_kind is None else by_kind,
             gitignore=gitignore,
@@ -99,7 +84,7 @@ class IngestFolder:
         ]
         failed = len(outcomes)
         replaced = 0
-        stored = self._documents.store(
+        stored = self.documents.store(
             entries,
             folder=tree.key,
             options=options,

@@ -19,8 +19,8 @@ from ragcorp.domain.ports.folders import (
     FolderRecords,
     FolderScan,
     FolderTask,
-    FoundFile,
-    KnownFile,
+    RecordedFile,
+    ScannedFile,
     SyncCounts,
     SyncOutcome,
     TreeState,
@@ -60,6 +60,7 @@ class _Pass:
             self.task.on_progress(done, total)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SyncFolder:
     """Stores new and changed files, then deletes documents of missing files: a renamed file is found at every moment.
 
@@ -69,59 +70,48 @@ class SyncFolder:
     while the other deletes it is stored again on the next pass.
     """
 
-    def __init__(
-        self,
-        *,
-        documents: FolderDocuments,
-        files: FolderFiles,
-        records: FolderRecords,
-        clock_ns: Callable[[], int] = time.time_ns,
-    ) -> None:
-        self._documents = documents
-        self._files = files
-        self._records = records
-        self._clock_ns = clock_ns
+    documents: FolderDocuments
+    files: FolderFiles
+    records: FolderRecords
+    clock_ns: Callable[[], int] = time.time_ns
 
     async def sync(self, task: FolderTask, *, below: Collection[str] | None = None) -> SyncOutcome:
-        """Bring the documents in step with the tree, or with some of its paths, once.
-
-        Raises StorageUnavailableError, or ConflictError after a concurrent write: nothing is forgotten.
-        """
-        before = await anyio.to_thread.run_sync(self._files.state, task.tree)
+        """Compare the tree or some paths once. Raises StorageUnavailableError, or ConflictError after another write."""
+        before = await anyio.to_thread.run_sync(self.files.state, task.tree)
         if before.identity is None:
             return SyncOutcome(waiting=folder_out())
         scan = await anyio.to_thread.run_sync(
-            lambda: self._files.scan(task.tree, below=below, gitignore=task.options.gitignore)
+            lambda: self.files.scan(task.tree, below=below, gitignore=task.options.gitignore)
         )
         now = _Pass(task=task, below=below)
-        known = await self._known(now)
-        if _is_another(now, scan, known, before):
+        recorded = await self._recorded(now)
+        if _is_another(now, scan, recorded, before):
             return SyncOutcome(waiting=_another_folder())
         self._report_unlisted(now, scan)
-        due = await anyio.to_thread.run_sync(lambda: self._due(now, scan.files, known))
-        self._report_replaced(now, scan, known, due)
-        await self._store(now, due, known)
+        due = await anyio.to_thread.run_sync(lambda: self._due(now, scan.files, recorded))
+        self._report_replaced(now, scan, recorded, due)
+        await self._store(now, due, recorded)
         self._forget_failures(now, {file.entry.relative for file in scan.files})
-        waiting = await self._delete(now, known, scan=scan, due=due, before=before)
+        waiting = await self._delete(now, recorded, scan=scan, due=due, before=before)
         counts = SyncCounts(
             files=len(scan.files), **{name: now.counts[name] for name in SyncCounts.__slots__ if name != "files"}
         )
         return SyncOutcome(counts=counts, again=frozenset(now.again), waiting=waiting)
 
-    async def _known(self, now: _Pass) -> dict[str, KnownFile]:
+    async def _recorded(self, now: _Pass) -> dict[str, RecordedFile]:
         below = now.below if now.task.tree.only is None else [now.task.tree.only]
-        rows = await self._records.known(
+        rows = await self.records.recorded(
             now.task.tree.key, prefix=now.task.options.prefix, principal=now.task.principal, below=below
         )
         return {row.relative: row for row in rows}
 
-    def _due(self, now: _Pass, found: Sequence[FoundFile], known: Mapping[str, KnownFile]) -> list[FoundFile]:
+    def _due(self, now: _Pass, files: Sequence[ScannedFile], recorded: Mapping[str, RecordedFile]) -> list[ScannedFile]:
         """Return the files to read."""
-        described = self._documents.described(now.task.options)
-        due: list[FoundFile] = []
-        for file in found:
+        described = self.documents.described(now.task.options)
+        due: list[ScannedFile] = []
+        for file in files:
             relative = file.entry.relative
-            row = known.get(relative)
+            row = recorded.get(relative)
             if now.task.memory.failed.get(relative) == (file.stamp, False):
                 now.counts["failed"] += 1
                 now.not_stored.add(relative)
@@ -136,8 +126,8 @@ class SyncFolder:
                 due.append(file)
         return due
 
-    async def _store(self, now: _Pass, due: Sequence[FoundFile], known: Mapping[str, KnownFile]) -> None:
-        stored = self._documents.store(
+    async def _store(self, now: _Pass, due: Sequence[ScannedFile], recorded: Mapping[str, RecordedFile]) -> None:
+        stored = self.documents.store(
             [file.entry for file in due],
             folder=now.task.tree.key,
             options=now.task.options,
@@ -150,11 +140,11 @@ class SyncFolder:
         async with aclosing(stored) as batches:
             async for batch in batches:
                 for file in batch:
-                    self._record(now, file, stamps[file.entry.relative], known.get(file.entry.relative))
+                    self._record(now, file, stamps[file.entry.relative], recorded.get(file.entry.relative))
                 done += len(batch)
                 now.progress(done, len(due))
 
-    def _record(self, now: _Pass, file: StoredFile, seen: FileStamp, row: KnownFile | None) -> None:
+    def _record(self, now: _Pass, file: StoredFile, seen: FileStamp, row: RecordedFile | None) -> None:
         """Record the outcome of a file."""
         relative, outcome, memory = file.entry.relative, file.outcome, now.task.memory
         if isinstance(outcome, IngestResult):
@@ -169,7 +159,7 @@ class SyncFolder:
             return
         now.not_stored.add(relative)
         if outcome is None or isinstance(outcome.error, NotFoundError):  # written, or gone, while it was read
-            memory.moving.setdefault(relative, self._clock_ns())
+            memory.moving.setdefault(relative, self.clock_ns())
             now.again.add(relative)
             return
         memory.moving.pop(relative, None)
@@ -183,19 +173,19 @@ class SyncFolder:
     async def _delete(
         self,
         now: _Pass,
-        known: Mapping[str, KnownFile],
+        recorded: Mapping[str, RecordedFile],
         *,
         scan: FolderScan,
-        due: Sequence[FoundFile],
+        due: Sequence[ScannedFile],
         before: TreeState,
     ) -> RagcorpError | None:
         """Delete the documents of missing files; return the reason if the folder is unavailable."""
-        there = {found.entry.relative for found in scan.files}
-        gone = [file for path, file in known.items() if path not in there and not _is_below(path, scan.unlisted)]
+        present = {file.entry.relative for file in scan.files}
+        gone = [file for path, file in recorded.items() if path not in present and not _is_below(path, scan.unlisted)]
         if not gone:
             now.task.memory.held_back = now.task.memory.held_back if now.below is not None else 0
             return None
-        after = await anyio.to_thread.run_sync(self._files.state, now.task.tree)
+        after = await anyio.to_thread.run_sync(self.files.state, now.task.tree)
         if after.identity != before.identity:
             return folder_out()
         if (before.empty or after.empty) and not now.task.options.allow_deletions:
@@ -206,16 +196,16 @@ class SyncFolder:
             )
         coming = {_content(file.stamp) for file in scan.files if file.entry.relative in now.not_stored}
         # stored first under its new name, deleted under the old one then
-        held = {file.relative for file in gone if file.stamp is not None and _content(file.stamp) in coming}
+        postponed = {file.relative for file in gone if file.stamp is not None and _content(file.stamp) in coming}
         if now.again:
-            now.again |= held
-        gone = [file for file in gone if file.relative not in held]
+            now.again |= postponed
+        gone = [file for file in gone if file.relative not in postponed]
         added: Counter[tuple[int, int] | None] = Counter(
-            _content(file.stamp) for file in due if file.entry.relative not in known
+            _content(file.stamp) for file in due if file.entry.relative not in recorded
         )
         lost = (Counter(file.stamp and _content(file.stamp) for file in gone) - added).total()
         if lost > FEW_DELETIONS and not now.task.options.allow_deletions:
-            total = await self._records.count(
+            total = await self.records.count(
                 now.task.tree.key, prefix=now.task.options.prefix, principal=now.task.principal
             )
             if lost * 2 > total - added.total():
@@ -229,13 +219,13 @@ class SyncFolder:
             now.progress(min(start + BATCH_DELETIONS, len(gone)), len(gone))
         return None
 
-    async def _forget(self, now: _Pass, gone: Sequence[KnownFile]) -> None:
+    async def _forget(self, now: _Pass, gone: Sequence[RecordedFile]) -> None:
         by_path = {file.relative: file for file in gone}
         still = await anyio.to_thread.run_sync(
-            lambda: self._files.still_gone(now.task.tree, list(by_path), gitignore=now.task.options.gitignore)
+            lambda: self.files.still_gone(now.task.tree, list(by_path), gitignore=now.task.options.gitignore)
         )
         names = [by_path[path].external_id for path in still]
-        deleted = await self._records.forget(now.task.tree.key, names, principal=now.task.principal)
+        deleted = await self.records.forget(now.task.tree.key, names, principal=now.task.principal)
         for path in still:
             now.task.memory.moving.pop(path, None)
             if by_path[path].external_id in deleted:
@@ -261,11 +251,11 @@ class SyncFolder:
             now.task.on_event(WatchEvent(kind=WatchKind.HELD_BACK, error=error))
 
     def _report_replaced(
-        self, now: _Pass, scan: FolderScan, known: Mapping[str, KnownFile], due: Sequence[FoundFile]
+        self, now: _Pass, scan: FolderScan, recorded: Mapping[str, RecordedFile], due: Sequence[ScannedFile]
     ) -> None:
         reported = now.task.memory.replaced | {file.entry.relative for file in due}
         for path in (file.entry.relative for file in scan.files):
-            if path in known and known[path].replaced and path not in reported:
+            if path in recorded and recorded[path].replaced and path not in reported:
                 now.task.memory.replaced.add(path)
                 now.report(WatchKind.KEPT, path, _has_the_place())
 
@@ -277,9 +267,9 @@ class SyncFolder:
             scan.unlisted
         )
 
-    def _forget_failures(self, now: _Pass, there: Collection[str]) -> None:
+    def _forget_failures(self, now: _Pass, present: Collection[str]) -> None:
         for memory in (now.task.memory.failed, now.task.memory.moving):
-            for path in [path for path in memory if path not in there and _is_below(path, now.below or ("",))]:
+            for path in [path for path in memory if path not in present and _is_below(path, now.below or ("",))]:
                 del memory[path]
 
 
@@ -292,15 +282,11 @@ def folder_out() -> SourceUnavailableError:
     )
 
 
-def _is_another(now: _Pass, scan: FolderScan, known: Mapping[str, KnownFile], state: TreeState) -> bool:
-    """Return whether another folder seems to have replaced the stored one; if not, remember the root.
-
-    A tree that is new or has another root must contain a file known by its path or, if all were moved, by size and
-    time.
-    """
+def _is_another(now: _Pass, scan: FolderScan, recorded: Mapping[str, RecordedFile], state: TreeState) -> bool:
+    """Return whether another folder seems to replace the stored one: no file by path, or by size and time."""
     if now.below is not None or now.task.options.allow_deletions or now.task.memory.identity == state.identity:
         return False
-    stored = {path: row for path, row in known.items() if row.stored}
+    stored = {path: row for path, row in recorded.items() if row.stored}
     contents = {_content(row.stamp) for row in stored.values() if row.stamp is not None}
     left = any(file.entry.relative in stored or _content(file.stamp) in contents for file in scan.files)
     if (
@@ -316,7 +302,7 @@ def _is_another(now: _Pass, scan: FolderScan, known: Mapping[str, KnownFile], st
 
 def _another_folder() -> SourceUnavailableError:
     return SourceUnavailableError(
-        "The folder holds none of the files that were stored from it; their documents stay.",
+        "The folder contains none of the files that were stored from it; their documents stay.",
         reason="another_folder",
         remedy="Mount its disk, or bring the files back; if it was replaced on purpose, start again with "
         "--allow-deletions.",
@@ -339,16 +325,16 @@ def _has_the_place() -> ConflictError:
     )
 
 
-def _is_in_step(row: KnownFile, file: FoundFile, described: Callable[[FileEntry], bytes]) -> bool:
+def _is_in_step(row: RecordedFile, file: ScannedFile, described: Callable[[FileEntry], bytes]) -> bool:
     trusted = row.settled or row.replaced
     return row.stored and trusted and row.stamp == file.stamp and row.described == described(file.entry)
 
 
-def _is_moving(file: FoundFile) -> bool:
+def _is_moving(file: ScannedFile) -> bool:
     return 0 <= file.seen_ns - file.stamp.mtime_ns < QUIET_NS
 
 
-def _is_overdue(memory: WatchMemory, file: FoundFile) -> bool:
+def _is_overdue(memory: WatchMemory, file: ScannedFile) -> bool:
     since = memory.moving.get(file.entry.relative)
     return since is not None and file.seen_ns - since >= LONGEST_WRITE_NS
 

@@ -9,6 +9,7 @@ from typing import Never
 import anyio.to_thread
 
 from ragcorp.application.folders.sync import SyncFolder
+from ragcorp.application.resilience.source_reports import reason_of
 from ragcorp.domain.exceptions import ConflictError, RagcorpError, SourceUnavailableError, StorageUnavailableError
 from ragcorp.domain.ports.folders import (
     FolderFiles,
@@ -48,10 +49,7 @@ class WatchTimes:
 
 @dataclass(slots=True, kw_only=True)
 class _Watch:
-    """One watch: the pending places and times.
-
-    ``waits_for`` is the reported reason for waiting, until that is over.
-    """
+    """One watch: pending places and times, and the reported reason for waiting (``waits_for``)."""
 
     task: FolderTask
     places: set[str] = field(default_factory=set)
@@ -69,7 +67,7 @@ class _Watch:
             self.everything = True
 
     def waits(self, error: RagcorpError) -> None:
-        reason = str(getattr(error, "reason", error.code))
+        reason = reason_of(error)
         if self.waits_for != reason:
             self.waits_for, self.was_in_step = reason, False
             self.task.on_event(WatchEvent(kind=WatchKind.WAITING, error=error))
@@ -95,10 +93,7 @@ class WatchFolder:
         on_event: OnEvent,
         on_progress: OnProgress | None = None,
     ) -> Never:
-        """Run until cancelled. Waits for an unavailable folder or database, and forgets no change.
-
-        Raises MissingFileError if the path does not exist at the start.
-        """
+        """Run until cancelled, through outages of folder and database. Raises MissingFileError for a missing path."""
         tree = await anyio.to_thread.run_sync(self._files.locate, path)
         watch = _Watch(
             task=FolderTask(tree=tree, principal=principal, options=options, on_event=on_event, on_progress=on_progress)

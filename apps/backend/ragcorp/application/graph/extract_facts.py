@@ -2,8 +2,10 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
+from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.application.validation.attribute_checks import require_external_id
 from ragcorp.domain.exceptions import AnswererUnavailableError, InvalidInputError, NotConfiguredError
 from ragcorp.domain.extraction import Extraction, ExtractionReport, ExtractionTask
@@ -16,16 +18,17 @@ BATCH_CHUNKS = 20
 FAILURES_IN_A_ROW = 3
 """After this many the model counts as unavailable: the run ends."""
 
-ChunksDone = Callable[[int, int], None]
-"""Receives the number of chunks that are done, and of all."""
 
-
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractFacts:
-    """Reads each chunk once per model and prompt version; equal text elsewhere needs no second call."""
+    """Reads each chunk once per model and prompt version; equal text elsewhere needs no second call.
 
-    def __init__(self, *, extractor: FactExtractor | None, store: ExtractionStore) -> None:
-        self._extractor = extractor
-        self._store = store
+    ``require_budget`` raises where the caller has no tokens left.
+    """
+
+    extractor: FactExtractor | None
+    store: ExtractionStore
+    require_budget: Callable[[], Awaitable[None]] | None = None
 
     async def extract(
         self,
@@ -33,27 +36,29 @@ class ExtractFacts:
         principal: Principal,
         document: str | None = None,
         limit: int | None = None,
-        on_progress: ChunksDone | None = None,
+        on_progress: Report | None = None,
     ) -> ExtractionReport:
-        """Extract from the chunks of ``document`` (an external_id), or of the workspace, that wait; at most ``limit``.
-
-        A chunk with a useless answer waits for the next run. Raises NotConfiguredError without a language model,
-        NotFoundError for an unknown document, AnswererUnavailableError; stored facts stay.
-        """
-        extractor = self._required()
+        """Read up to ``limit`` chunks. Raises NotConfiguredError, NotFoundError or AnswererUnavailableError."""
+        extractor = self.extractor
+        if extractor is None:
+            raise NotConfiguredError(
+                "no language model is configured.",
+                field="ANSWER_PROVIDER",
+                remedy="Set ANSWER_PROVIDER=openai and ANSWER_MODEL; facts are never made up without one.",
+            )
         if document is not None:
             require_external_id(document)
         if limit is not None and limit < 1:
-            raise InvalidInputError("limit is out of range.", field="limit", limit="1 or more", remedy="Leave it out.")
+            raise InvalidInputError.out_of_range("limit", "1 or more", remedy="Leave it out.")
         version = extractor.version
-        waiting = await self._store.count_waiting(version, principal=principal, document=document)
+        waiting = await self.store.count_waiting(version, principal=principal, document=document)
         total = waiting if limit is None else min(waiting, limit)
-        removed = await self._store.remove_stale(principal=principal)
+        removed = await self.store.remove_stale(principal=principal)
         counts = Counter[str](chunks=0, reused=0, failed=0, facts=0, dropped=0)
         after = in_a_row = 0
         while counts["chunks"] + counts["failed"] < total:
             room = min(BATCH_CHUNKS, total - counts["chunks"] - counts["failed"])
-            tasks = await self._store.waiting(version, principal=principal, document=document, limit=room, after=after)
+            tasks = await self.store.waiting(version, principal=principal, document=document, limit=room, after=after)
             if not tasks:
                 break
             for task in tasks:
@@ -64,26 +69,19 @@ class ExtractFacts:
         return ExtractionReport(
             **counts,
             removed=removed,
-            remaining=await self._store.count_waiting(version, principal=principal, document=document),
+            remaining=await self.store.count_waiting(version, principal=principal, document=document),
         )
-
-    def _required(self) -> FactExtractor:
-        if self._extractor is None:
-            raise NotConfiguredError(
-                "no language model is configured.",
-                field="ANSWER_PROVIDER",
-                remedy="Set ANSWER_PROVIDER=openai and ANSWER_MODEL; facts are never made up without one.",
-            )
-        return self._extractor
 
     async def _one(
         self, task: ExtractionTask, extractor: FactExtractor, counts: Counter[str], principal: Principal, in_a_row: int
     ) -> bool:
         extraction: Extraction
-        if task.known is not None:
-            extraction = task.known
+        if task.cached is not None:
+            extraction = task.cached
             counts["reused"] += 1
         else:
+            if self.require_budget is not None:
+                await self.require_budget()
             try:
                 extraction = await extractor.extract(title=task.title, text=task.content)
             except AnswererUnavailableError as error:
@@ -93,6 +91,6 @@ class ExtractFacts:
                 counts["failed"] += 1
                 return False
             counts["dropped"] += extraction.dropped
-        counts["facts"] += await self._store.store(task, extraction, version=extractor.version, principal=principal)
+        counts["facts"] += await self.store.store(task, extraction, version=extractor.version, principal=principal)
         counts["chunks"] += 1
         return True

@@ -11,19 +11,10 @@ import anyio.to_thread
 
 from ragcorp.application.validation.attribute_checks import wrong_type
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
-from ragcorp.application.validation.json_lines import BATCH_LINES, LineFailure, LinesDone, read_object
-from ragcorp.domain.documents import DocumentAttributes, IngestStatus, VisibilityScope
-from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
-from ragcorp.domain.graph import (
-    ENTITY,
-    FACT,
-    EntityDraft,
-    EntityReference,
-    FactDraft,
-    GraphFailure,
-    GraphOutcome,
-    Provenance,
-)
+from ragcorp.application.validation.json_lines import BATCH_LINES, LineFailure, LinesDone, LoadReport, read_lines
+from ragcorp.domain.documents import DocumentAttributes, IngestStatus, SaveOutcome, VisibilityScope, WriteOutcome
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.graph import ENTITY, FACT, EntityDraft, EntityReference, FactDraft, Provenance
 from ragcorp.domain.moments import written_moment
 from ragcorp.domain.ports.graph import DraftSaving
 from ragcorp.domain.principal import Principal, Sensitivity
@@ -35,62 +26,47 @@ UNKNOWN_ENTITY = ("subject.external_id", "object.external_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GraphLoad:
-    """Lines by status, and the bad ones in order."""
-
-    created: int
-    updated: int
-    unchanged: int
-    failures: tuple[LineFailure, ...]
-
-
 class LoadGraph:
     """Stores entities and facts in batches. A bad one does not stop the others."""
 
-    def __init__(
-        self, *, entities: DraftSaving[EntityDraft], facts: DraftSaving[FactDraft], default_language: str
-    ) -> None:
-        self._entities = entities
-        self._facts = facts
-        self._default_language = default_language
+    entities: DraftSaving[EntityDraft]
+    facts: DraftSaving[FactDraft]
+    default_language: str
 
     def read(self, line: Mapping[str, object]) -> GraphDraft:
         """Return the entity or fact of a line. Raises InvalidInputError."""
-        return read_draft(line, default_language=self._default_language)
+        return read_draft(line, default_language=self.default_language)
 
-    async def store(self, drafts: Sequence[GraphDraft], *, principal: Principal) -> list[GraphOutcome | GraphFailure]:
+    async def store(self, drafts: Sequence[GraphDraft], *, principal: Principal) -> list[SaveOutcome]:
         """Store a batch, its entities first; return the outcomes in order."""
-        outcomes: dict[int, GraphOutcome | GraphFailure] = {}
+        outcomes: dict[int, SaveOutcome] = {}
         entities = {place: draft for place, draft in enumerate(drafts) if isinstance(draft, EntityDraft)}
         facts = {place: draft for place, draft in enumerate(drafts) if isinstance(draft, FactDraft)}
         if entities:
-            saved = await self._entities.save_many(list(entities.values()), principal=principal)
+            saved = await self.entities.save_many(list(entities.values()), principal=principal)
             outcomes |= zip(entities, saved, strict=True)
         if facts:
-            saved = await self._facts.save_many(list(facts.values()), principal=principal)
+            saved = await self.facts.save_many(list(facts.values()), principal=principal)
             outcomes |= zip(facts, saved, strict=True)
         return [outcomes[place] for place in range(len(drafts))]
 
     async def load(
         self, lines: Iterable[bytes], *, principal: Principal, on_progress: LinesDone | None = None
-    ) -> GraphLoad:
-        """Load the lines, read in a worker thread; blank ones are skipped. An interrupted load can be repeated.
-
-        A fact may precede the entity that it names by external_id. Raises StorageUnavailableError; stored lines stay.
-        """
+    ) -> LoadReport:
+        """Load the lines, read in a worker thread; a fact may precede the entity that it names. Can be repeated."""
         counts: Counter[IngestStatus] = Counter()
         failures: list[LineFailure] = []
         early: list[tuple[int, GraphDraft]] = []
         left = iter(lines)
         done = 0
         while batch := await anyio.to_thread.run_sync(lambda: tuple(islice(left, BATCH_LINES))):
-            read, bad = self._read_all(batch, first=done + 1)
+            drafts, bad = read_lines(batch, self.read, first=done + 1)
             failures += bad
-            for line, outcome in await self._store(read, principal):
-                if isinstance(outcome, GraphOutcome):
+            for line, outcome in await self._store(drafts, principal):
+                if isinstance(outcome, WriteOutcome):
                     counts[outcome.status] += 1
                 elif outcome.error.field in UNKNOWN_ENTITY:
-                    early.append((line, dict(read)[line]))
+                    early.append((line, dict(drafts)[line]))
                 else:
                     failures.append(LineFailure(line=line, error=outcome.error))
             done += len(batch)
@@ -98,34 +74,15 @@ class LoadGraph:
                 on_progress(done)
         for start in range(0, len(early), BATCH_LINES):
             for line, outcome in await self._store(early[start : start + BATCH_LINES], principal):
-                if isinstance(outcome, GraphOutcome):
+                if isinstance(outcome, WriteOutcome):
                     counts[outcome.status] += 1
                 else:
                     failures.append(LineFailure(line=line, error=outcome.error))
-        return GraphLoad(
-            created=counts[IngestStatus.CREATED],
-            updated=counts[IngestStatus.UPDATED],
-            unchanged=counts[IngestStatus.UNCHANGED],
-            failures=tuple(sorted(failures, key=lambda failure: failure.line)),
-        )
-
-    def _read_all(
-        self, batch: Sequence[bytes], *, first: int
-    ) -> tuple[list[tuple[int, GraphDraft]], list[LineFailure]]:
-        read: list[tuple[int, GraphDraft]] = []
-        bad: list[LineFailure] = []
-        for number, line in enumerate(batch, start=first):
-            if not line.strip():
-                continue
-            try:
-                read.append((number, self.read(read_object(line))))
-            except RagcorpError as error:
-                bad.append(LineFailure(line=number, error=error))
-        return read, bad
+        return LoadReport.of(counts, sorted(failures, key=lambda failure: failure.line), failed=len(failures))
 
     async def _store(
         self, numbered: Sequence[tuple[int, GraphDraft]], principal: Principal
-    ) -> list[tuple[int, GraphOutcome | GraphFailure]]:
+    ) -> list[tuple[int, SaveOutcome]]:
         outcomes = await self.store([draft for _, draft in numbered], principal=principal)
         return [(line, outcome) for (line, _), outcome in zip(numbered, outcomes, strict=True)]
 
@@ -140,10 +97,7 @@ Value = TypeVar("Value")
 
 
 def read_draft(line: Mapping[str, object], *, default_language: str) -> EntityDraft | FactDraft:
-    """Return the entity or fact of ``{"type": "entity", "name": ...}`` or ``{"type": "fact", "subject": ...}``.
-
-    Raises InvalidInputError.
-    """
+    """Parse ``{"type": "entity", "name": ...}`` or ``{"type": "fact", "subject": ...}``. Raises InvalidInputError."""
     match line.get("type"):
         case "entity":
             return _entity(line, default_language)
@@ -155,7 +109,7 @@ def read_draft(line: Mapping[str, object], *, default_language: str) -> EntityDr
 
 
 def _entity(line: Mapping[str, object], default_language: str) -> EntityDraft:
-    _require_known(line, OF_ENTITIES)
+    _require_fields(line, OF_ENTITIES)
     aliases = _optional(line, "aliases", list, "a list of names") or []
     if not all(isinstance(alias, str) for alias in aliases):
         raise wrong_type("aliases", "a list of names")
@@ -169,12 +123,12 @@ def _entity(line: Mapping[str, object], default_language: str) -> EntityDraft:
 
 
 def _fact(line: Mapping[str, object], default_language: str) -> FactDraft:
-    _require_known(line, OF_FACTS)
+    _require_fields(line, OF_FACTS)
     weight = line.get("weight", 1.0)
     if not isinstance(weight, int | float) or isinstance(weight, bool):
         raise wrong_type("weight", "a number")
     if not 0 <= weight <= 1:  # before it is made a float, which an int may be too large for
-        raise InvalidInputError("weight is out of range.", field="weight", limit="0 to 1", remedy="Leave it out: 1.")
+        raise InvalidInputError.out_of_range("weight", "0 to 1", remedy="Leave it out: 1.")
     return fact_draft(
         subject=_reference(line, "subject"),
         object=_reference(line, "object"),
@@ -196,7 +150,7 @@ def _reference(line: Mapping[str, object], field: str) -> EntityReference:
         return reference(field=field, name=value)
     if not isinstance(value, dict):
         raise wrong_type(field, "a name, or an object with external_id or name")
-    _require_known(value, frozenset({"external_id", "name", "kind"}), inside=f"{field}.")
+    _require_fields(value, frozenset({"external_id", "name", "kind"}), inside=f"{field}.")
     return reference(
         field=field,
         name=_optional(value, "name", str, "text", inside=f"{field}."),
@@ -209,7 +163,7 @@ def _provenance(line: Mapping[str, object]) -> Provenance | None:
     value = _optional(line, "provenance", dict, "an object with document or chunk_id")
     if value is None:
         return None
-    _require_known(value, frozenset({"document", "chunk_index", "chunk_id"}), inside="provenance.")
+    _require_fields(value, frozenset({"document", "chunk_index", "chunk_id"}), inside="provenance.")
     index = _optional(value, "chunk_index", int, "a whole number", inside="provenance.")
     if isinstance(index, bool):
         raise wrong_type("provenance.chunk_index", "a whole number")
@@ -221,19 +175,13 @@ def _provenance(line: Mapping[str, object]) -> Provenance | None:
 
 
 def _attributes(line: Mapping[str, object], default_language: str, *, kind: str) -> DocumentAttributes:
-    scope = _optional(line, "visibility_scope", str, "text") or VisibilityScope.WORKSPACE
-    if scope not in set(VisibilityScope):
-        raise InvalidInputError(
-            "visibility_scope is not a known scope.",
-            field="visibility_scope",
-            limit=", ".join(VisibilityScope),
-            remedy="Use one of the listed scopes.",
-        )
     return DocumentAttributes(
         language=_optional(line, "language", str, "text") or default_language,
         artifact_type=kind,
         sensitivity=Sensitivity.parse(_optional(line, "sensitivity", str, "text") or Sensitivity.NORMAL.label),
-        visibility_scope=VisibilityScope(scope),
+        visibility_scope=VisibilityScope.parse(
+            _optional(line, "visibility_scope", str, "text") or VisibilityScope.WORKSPACE
+        ),
         owner=_optional(line, "owner", str, "text") or "",
         metadata=_optional(line, "metadata", dict, "an object") or {},
     )
@@ -267,11 +215,11 @@ def _optional(
     return value
 
 
-def _require_known(line: Mapping[str, object], known: frozenset[str], *, inside: str = "") -> None:
-    if line.keys() - known:
+def _require_fields(line: Mapping[str, object], allowed: frozenset[str], *, inside: str = "") -> None:
+    if line.keys() - allowed:
         raise InvalidInputError(
             "The line has a field that is not known here.",
             field=inside.rstrip(".") or "line",
-            limit=", ".join(sorted(known)),
+            limit=", ".join(sorted(allowed)),
             remedy="Leave it out, or put it into metadata.",
         )

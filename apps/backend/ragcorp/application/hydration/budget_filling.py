@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ragcorp.application.hydration.plan import has_room, plan
 from ragcorp.application.resilience.circuit_breaker import Admission, CircuitBreaker, Verdict
+from ragcorp.application.resilience.source_reports import failure_report
 from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.structure.mentions.shapes import Mention
 from ragcorp.domain.embeddings import Vector
@@ -15,7 +17,6 @@ from ragcorp.domain.exceptions import (
     ConfigurationError,
     ConflictError,
     EmbedderUnavailableError,
-    RagcorpError,
     SourceUnavailableError,
 )
 from ragcorp.domain.filters import Filters
@@ -86,40 +87,27 @@ class KeywordChunks(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetFilling:
-    """Embeds while anchors are looked up; waits for the vector only if similarity can change the result.
+    """Embeds during the lookup of anchors. Candidates exceed the ``threshold``; ``breaker`` skips a failing model."""
 
-    Candidates lie above the cosine ``threshold``; anchored entities are none. Similarity is one port call, keywords are
-    two. ``breaker`` skips a model that keeps failing.
-    """
-
-    def __init__(
-        self,
-        *,
-        embedder: Embedder,
-        index: StructureIndex,
-        keywords: KeywordChunks,
-        limits: HydrationLimits,
-        threshold: float,
-        breaker: CircuitBreaker,
-    ) -> None:
-        self._embedder = embedder
-        self._index = index
-        self._keywords = keywords
-        self._limits = limits
-        self._threshold = threshold
-        self._breaker = breaker
+    embedder: Embedder
+    index: StructureIndex
+    keywords: KeywordChunks
+    limits: HydrationLimits
+    threshold: float
+    breaker: CircuitBreaker
 
     def begin(self, text: str, turn: Turn) -> asyncio.Task[Vector | SourceReport] | None:
         """Start to embed; None without a model. The caller cancels the task at the end."""
-        if self._embedder.model.dimensions == 0:
+        if self.embedder.model.dimensions == 0:
             return None
         return asyncio.create_task(self._embedded(text, turn))
 
     async def fill(
         self, turn: Turn, anchors: Sequence[Anchor], embedding: asyncio.Task[Vector | SourceReport] | None
     ) -> Filling:
-        room = has_room(plan(anchors, (), limits=self._limits))
+        room = has_room(plan(anchors, (), limits=self.limits))
         anchored = frozenset(anchor.entity.identity for anchor in anchors)
         if embedding is None:
             return await self._by_keywords(turn, anchored) if room else Filling()
@@ -128,49 +116,49 @@ class BudgetFilling:
         embedded = await embedding
         if isinstance(embedded, SourceReport):
             return _structural_only(embedded)
-        started = asyncio.get_running_loop().time()
+        started = time.perf_counter()
         try:
             filling = await run_until(turn.semantic_deadline, self._similar(turn, embedded, anchored))
         except OUT as error:
-            return _structural_only(report_of(SEMANTIC, error, started=started))
+            return _structural_only(failure_report(SEMANTIC, error, started))
         if filling.candidates or not room:
             return filling
         by_keywords = await self._by_keywords(turn, anchored)
         shown = "what holds its words" if by_keywords.candidates else "nothing"
         warning = HydrationWarning(
             code=WarningCode.NO_SEMANTIC_CANDIDATES,
-            message=f"Nothing else is more similar to the query than {self._threshold:.2f}: {shown} is shown beside the"
+            message=f"Nothing else is more similar to the query than {self.threshold:.2f}: {shown} is shown beside the"
             " anchors. Lower SEMANTIC_THRESHOLD to see more.",
         )
         return replace(filling, candidates=by_keywords.candidates, reports=by_keywords.reports, warnings=(warning,))
 
     async def _embedded(self, text: str, turn: Turn) -> Vector | SourceReport:
         clock = asyncio.get_running_loop().time
-        started = clock()
-        admission = self._breaker.admit([SEMANTIC], now=started, replaceable=True)[SEMANTIC]
+        started = time.perf_counter()
+        admission = self.breaker.admit([SEMANTIC], now=clock(), replaceable=True)[SEMANTIC]
         if admission is Admission.REFUSED:
             return SourceReport(source=SEMANTIC, outcome=SourceOutcome.SKIPPED, elapsed_ms=0.0, reason="circuit_open")
         verdict = Verdict.NOTHING
         try:
-            embedding = embed_query(self._embedder, text, workspace=turn.principal.workspace)
+            embedding = embed_query(self.embedder, text, workspace=turn.principal.workspace)
             vector = await run_until(turn.semantic_deadline, embedding)
             verdict = Verdict.WELL
         except (EmbedderUnavailableError, TimeoutError) as error:
             verdict = Verdict.FAILED
-            return report_of(SEMANTIC, error, started=started)
+            return failure_report(SEMANTIC, error, started)
         except Exception:  # the bug of a custom embedder is its outage: logged and named
             verdict = Verdict.FAILED
             logger.exception("the embedder raised an unexpected error")
-            return report_of(SEMANTIC, EmbedderUnavailableError("out", reason="error"), started=started)
+            return failure_report(SEMANTIC, EmbedderUnavailableError("out", reason="error"), started)
         else:
             return vector
         finally:
-            self._breaker.settle(SEMANTIC, admission, verdict, now=clock())
+            self.breaker.settle(SEMANTIC, admission, verdict, now=clock())
 
     async def _similar(self, turn: Turn, vector: Vector, anchored: frozenset[EntityIdentity]) -> Filling:
-        limit = min(MOST_SIMILAR, SPARE * self._limits.semantic_entities + len(anchored))
-        similar = await self._index.similar(vector, principal=turn.principal, filters=turn.filters, limit=limit)
-        near = [entry for entry in similar if entry.score > self._threshold]
+        limit = min(MOST_SIMILAR, SPARE * self.limits.semantic_entities + len(anchored))
+        similar = await self.index.similar(vector, principal=turn.principal, filters=turn.filters, limit=limit)
+        near = [entry for entry in similar if entry.score > self.threshold]
         return Filling(
             candidates=tuple(
                 HydrationCandidate(entity=entry.entity, score=min(1.0, max(0.0, entry.score)))
@@ -178,25 +166,22 @@ class BudgetFilling:
                 if entry.entity.identity not in anchored
             ),
             scores={entry.entity.identity: entry.score for entry in near if entry.entity.identity in anchored},
-            model=self._embedder.model.name,
+            model=self.embedder.model.name,
         )
 
     async def _by_keywords(self, turn: Turn, anchored: frozenset[EntityIdentity]) -> Filling:
-        started = asyncio.get_running_loop().time()
+        started = time.perf_counter()
         try:
             candidates = await run_until(turn.semantic_deadline, self._keyword_candidates(turn, anchored))
         except OUT as error:
-            return Filling(reports=(report_of(KEYWORD, error, started=started),))
+            return Filling(reports=(failure_report(KEYWORD, error, started),))
         return Filling(candidates=candidates)
 
     async def _keyword_candidates(
         self, turn: Turn, anchored: frozenset[EntityIdentity]
     ) -> tuple[HydrationCandidate, ...]:
-        """Return the entities of chunks with at least a fifth of the query's evidence, scored by the largest share.
-
-        Only BM25 gives shares; other rankings find nothing here.
-        """
-        chunks = await self._keywords.find_chunks_full_text(
+        """Return entities by the largest evidence share of their chunks, at least a fifth; only BM25 gives shares."""
+        chunks = await self.keywords.find_chunks_full_text(
             turn.query, principal=turn.principal, filters=turn.filters, limit=MOST_CHUNKS
         )
         shares = {
@@ -206,7 +191,7 @@ class BudgetFilling:
         }
         if not shares:
             return ()
-        by_chunk = await self._index.at_chunks(list(shares), principal=turn.principal, filters=turn.filters)
+        by_chunk = await self.index.at_chunks(list(shares), principal=turn.principal, filters=turn.filters)
         best: dict[EntityIdentity, HydrationCandidate] = {}
         for chunk_id, entities in by_chunk.items():
             for entity in entities:
@@ -217,18 +202,10 @@ class BudgetFilling:
         return tuple(best.values())
 
 
-def report_of(source: str, error: RagcorpError | TimeoutError, *, started: float) -> SourceReport:
-    elapsed_ms = round((asyncio.get_running_loop().time() - started) * 1000, 3)
-    if isinstance(error, TimeoutError):
-        return SourceReport(source=source, outcome=SourceOutcome.TIMEOUT, elapsed_ms=elapsed_ms, reason="timeout")
-    reason = error.reason if isinstance(error, SourceUnavailableError) else error.code
-    return SourceReport(source=source, outcome=SourceOutcome.FAILED, elapsed_ms=elapsed_ms, reason=reason)
-
-
 def _structural_only(report: SourceReport) -> Filling:
     logger.warning("hydration falls back to anchors alone: %s", report.reason)
     warning = HydrationWarning(
         code=WarningCode.STRUCTURAL_ONLY,
-        message=f"Similarity could not be asked ({report.reason}): anchors alone are shown. Try again later.",
+        message=f"Similarity is unavailable ({report.reason}): only anchors are shown. Try again later.",
     )
     return Filling(warnings=(warning,), reports=(report,))

@@ -2,18 +2,21 @@
 
 import asyncio
 import logging
+import time
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ragcorp.application.hydration.budget_filling import OUT, BudgetFilling, Filling, KeywordChunks, Turn, report_of
+from ragcorp.application.hydration.budget_filling import OUT, BudgetFilling, Filling, KeywordChunks, Turn
 from ragcorp.application.hydration.plan import nearest_first, plan, without
 from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
+from ragcorp.application.resilience.source_reports import failure_report
 from ragcorp.application.resilience.time_bound import run_until
-from ragcorp.application.structure.anchor_lookup import AnchorLookup, FoundAnchors
+from ragcorp.application.structure.anchor_lookup import AnchorLookup, AnchorSet
 from ragcorp.application.structure.anchors import AnchorOptions
 from ragcorp.application.structure.mentions.files import FILE_NAMES
-from ragcorp.application.structure.mentions.parsing import Mention, mentions
+from ragcorp.application.structure.mentions.parsing import mentions
+from ragcorp.application.structure.mentions.shapes import Mention
 from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.filters import DOCUMENT_FIELDS, Filters, fields_of, narrowed_to
 from ragcorp.domain.ports.episodes import EpisodeStore
@@ -47,10 +50,7 @@ MOST_LOGGED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HydrationOptions:
-    """Enabled anchors, budgets, the timeouts of each part (seconds), and the minimum cosine of a candidate.
-
-    ``semantic`` False turns off similarity and keywords.
-    """
+    """Anchors, budgets, timeouts (seconds) and minimum cosine; ``semantic`` False turns off similarity and keywords."""
 
     anchors: AnchorOptions = field(default_factory=AnchorOptions)
     semantic: bool = True
@@ -100,7 +100,7 @@ class HydrateEpisode:
             reason = f"filter:{','.join(sorted(lacking))}"
             skipped = SourceReport(source=STRUCTURE, outcome=SourceOutcome.SKIPPED, elapsed_ms=0.0, reason=reason)
             return self._empty(episode_id, *([skipped] if lacking else []))
-        started = asyncio.get_running_loop().time()
+        started, now = time.perf_counter(), asyncio.get_running_loop().time()
         seconds = self._options.timeout_seconds
         turn = Turn(
             query=query,
@@ -108,15 +108,15 @@ class HydrateEpisode:
             episode_id=episode_id,
             principal=principal,
             filters=narrowed,
-            deadline=started + seconds,
-            semantic_deadline=started + min(seconds, self._options.semantic_timeout_seconds),
+            deadline=now + seconds,
+            semantic_deadline=now + min(seconds, self._options.semantic_timeout_seconds),
         )
         text = described(query, turn.mentions) if self._options.anchors.file_mentions else query
         embedding = self._filling.begin(text, turn) if self._is_semantic else None
         try:
             return await self._planned(turn, embedding)
         except OUT as error:
-            report = report_of(STRUCTURE, error, started=started)
+            report = failure_report(STRUCTURE, error, started)
             logger.warning("nothing was hydrated: %s", report.reason)
             return self._empty(episode_id, report)
         finally:
@@ -129,22 +129,12 @@ class HydrateEpisode:
             report.source == STRUCTURE and report.outcome is not SourceOutcome.SKIPPED for report in hydration.reports
         ):
             return _unrecorded(hydration)
-        clock = asyncio.get_running_loop().time
-        started = clock()
-        recording = self._episodes.record(
-            hydration.episode_id,
-            query=query,
-            model=hydration.model,
-            entities=hydration.entities,
-            dropped=hydration.dropped,
-            warnings=hydration.warnings,
-            use=hydration.use,
-            principal=principal,
-        )
+        started = time.perf_counter()
+        deadline = asyncio.get_running_loop().time() + self._options.record_timeout_seconds
         try:
-            number = await run_until(started + self._options.record_timeout_seconds, recording)
+            number = await run_until(deadline, self._episodes.record(hydration, query=query, principal=principal))
         except OUT as error:
-            report = report_of(EPISODES, error, started=started)
+            report = failure_report(EPISODES, error, started)
             logger.warning("a turn was not recorded: %s", report.reason)
             others = tuple(report for report in hydration.reports if report.source != EPISODES)
             return _unrecorded(replace(hydration, reports=(*others, report)))
@@ -156,7 +146,7 @@ class HydrateEpisode:
         return self._options.semantic and limits.semantic_tokens > 0 and limits.semantic_entities > 0
 
     async def _planned(self, turn: Turn, embedding: asyncio.Task[Vector | SourceReport] | None) -> Hydration:
-        started = asyncio.get_running_loop().time()
+        started = time.perf_counter()
         lookup = self._anchors.find(
             turn.mentions, episode_id=turn.episode_id, principal=turn.principal, filters=turn.filters
         )
@@ -173,7 +163,7 @@ class HydrateEpisode:
             ids = [entity.entity.id for entity in planned.entities]
             texts = dict(await run_until(turn.deadline, self._index.texts(ids, principal=turn.principal)))
         out = anchored.episodes_out
-        reports = () if out is None else (report_of(EPISODES, out, started=started),)
+        reports = () if out is None else (failure_report(EPISODES, out, started),)
         # without entities that were deleted meanwhile
         left = without(planned, {entity.entity.id for entity in planned.entities} - texts.keys())
         hydration = Hydration(
@@ -193,10 +183,7 @@ class HydrateEpisode:
 
 
 def described(query: str, mentions: Sequence[Mention]) -> str:
-    """Return the query without its file names, which are anchored: to a model, ``auth.go`` is similar to ``menu.go``.
-
-    If fewer than two content words would remain, return the query unchanged.
-    """
+    """Return the query without its anchored file names, which would distract a model, if two content words remain."""
     composed = unicodedata.normalize("NFC", query)
     rest, place = [], 0
     for mention in mentions:
@@ -215,7 +202,7 @@ def _unrecorded(hydration: Hydration) -> Hydration:
     return replace(hydration, turn=None, warnings=(*hydration.warnings, warning))
 
 
-def _log(lookup: FoundAnchors, more: Filling, hydration: Hydration) -> None:
+def _log(lookup: AnchorSet, more: Filling, hydration: Hydration) -> None:
     """Log the plan's counts; never the query, names or the episode id."""
     for anchor in lookup.anchors:
         logger.debug("an anchor (%s, priority %d)", anchor.reasons[0], anchor.priority)

@@ -13,19 +13,16 @@ def hydrated_chunks(hydration: Hydration | None) -> tuple[Chunk, ...]:
 
 
 def not_repeated(chunks: Iterable[Chunk], shown: Iterable[Chunk]) -> Iterator[Chunk]:
-    """Yield the chunks whose text is not contained in the shown passages of their document, ignoring white space.
-
-    A chunk may span consecutive passages.
-    """
+    """Yield the chunks whose text, but for white space, is not in the shown passages of their document."""
     parts: dict[UUID, list[Chunk]] = {}
     for passage in shown:
         parts.setdefault(passage.document_id, []).append(passage)
-    held = {
+    shown_texts = {
         document: " ".join(_spaced(item.content) for item in sorted(of_document, key=lambda part: part.line_start))
         for document, of_document in parts.items()
     }
     for chunk in chunks:
-        if _spaced(chunk.content) not in held.get(chunk.document_id, ""):
+        if _spaced(chunk.content) not in shown_texts.get(chunk.document_id, ""):
             yield chunk
 
 
@@ -35,17 +32,12 @@ def _chunk(hydrated: HydratedEntity) -> Chunk:
         id=text.chunk_id or entity.key,
         document_id=entity.document_id,
         external_id=entity.external_id,
-        chunk_index=0,
         content=hydrated.shown,
-        heading_path=(),
         title=text.title,
         language=text.language,
         path=entity.path,
-        metadata={},
         line_start=entity.line_start,
         line_end=entity.line_end,
-        page_start=None,
-        page_end=None,
         sensitivity=text.sensitivity,
     )
 

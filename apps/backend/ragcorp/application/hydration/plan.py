@@ -45,10 +45,7 @@ def plan(
 
 
 def nearest_first(anchors: Sequence[Anchor], scores: Mapping[EntityIdentity, float]) -> tuple[Anchor, ...]:
-    """Order the parts of a mentioned file or container by similarity, after the entities that the query names.
-
-    Applies within one priority; ties and entities without a score keep their order.
-    """
+    """Order parts of a mentioned file or container by similarity, after named entities, within one priority."""
 
     def key(anchor: Anchor) -> tuple[int, bool, float]:
         score = scores.get(anchor.entity.identity, -1.0) if anchor.along else 0.0

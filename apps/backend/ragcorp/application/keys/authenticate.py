@@ -30,7 +30,7 @@ LOOKUP_SECONDS = 2.0
 USED_SECONDS = 60.0
 """Interval between records of a key's last use."""
 
-MOST_KNOWN = 10_000
+MAX_CACHED_KEYS = 10_000
 MOST_LOOKUPS = 4
 """Concurrent lookups: a flood of wrong keys must not occupy all connections."""
 
@@ -46,7 +46,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
-class _Known:
+class _CachedKey:
     stored: StoredKey
     looked_up: float
     used: float | None = None
@@ -78,7 +78,7 @@ class Authenticate:
         self._clock = clock
         self._now = now
         self._lookup_seconds = lookup_seconds
-        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._cache: OrderedDict[str, _CachedKey] = OrderedDict()
         self._lookups = asyncio.Semaphore(MOST_LOOKUPS)
         self._refreshes = asyncio.Semaphore(MOST_REFRESHES)
         self._existence = asyncio.Semaphore(1)
@@ -98,18 +98,15 @@ class Authenticate:
         if key_id is None:
             hmac.compare_digest(NO_DIGEST, hmac.digest(NO_DIGEST, credential.encode(errors="replace"), "sha256"))
             raise UnauthenticatedError
-        known = await self._verified(key_id, credential)
-        if known is None or not known.stored.key.is_active(self._now()):
+        cached = await self._verified(key_id, credential)
+        if cached is None or not cached.stored.key.is_active(self._now()):
             raise UnauthenticatedError
-        self._note_use(known)
-        key = known.stored.key
+        self._note_use(cached)
+        key = cached.stored.key
         return Caller(principal=key.principal, scopes=key.scopes, key_id=key.id)
 
     async def any_exists(self) -> bool:
-        """Return whether a key was ever made; during an outage, the last known answer.
-
-        Raises StorageUnavailableError without one.
-        """
+        """Return whether a key was ever made; in an outage the last answer, else raises StorageUnavailableError."""
         if self._any_exists is not None and self._is_out():
             return self._any_exists
         if self._any_exists is None or self._clock() - self._any_queried >= EXISTENCE_SECONDS:
@@ -135,17 +132,17 @@ class Authenticate:
                 raise
         self._any_queried = self._clock()
 
-    async def _verified(self, key_id: str, credential: str) -> _Known | None:
+    async def _verified(self, key_id: str, credential: str) -> _CachedKey | None:
         """Return the key of a credential, from memory or from the store."""
-        known = await self._remembered(key_id, credential, self._trust_seconds)
-        if known is not None:
-            return known
+        cached = await self._remembered(key_id, credential, self._trust_seconds)
+        if cached is not None:
+            return cached
         in_an_outage = await self._remembered(key_id, credential, OUTAGE_SECONDS)
 
-        async def look_up() -> _Known | None:
-            known = await self._remembered(key_id, credential, self._trust_seconds)  # another lookup may have found it
-            if known is not None:
-                return known
+        async def look_up() -> _CachedKey | None:
+            cached = await self._remembered(key_id, credential, self._trust_seconds)  # another lookup may have found it
+            if cached is not None:
+                return cached
             started = self._clock()
             return self._compared(
                 key_id, await self._store.find(key_id), await self._digests.of(credential), looked_up=started
@@ -158,31 +155,28 @@ class Authenticate:
                 raise
             return in_an_outage
 
-    async def _remembered(self, key_id: str, credential: str, seconds: float) -> _Known | None:
-        known = self._known.get(key_id)
-        if known is None or self._clock() - known.looked_up >= seconds:
+    async def _remembered(self, key_id: str, credential: str, seconds: float) -> _CachedKey | None:
+        cached = self._cache.get(key_id)
+        if cached is None or self._clock() - cached.looked_up >= seconds:
             return None
-        self._known.move_to_end(key_id)
-        return known if hmac.compare_digest(known.stored.digest, await self._digests.of(credential)) else None
+        self._cache.move_to_end(key_id)
+        return cached if hmac.compare_digest(cached.stored.digest, await self._digests.of(credential)) else None
 
-    def _compared(self, key_id: str, stored: StoredKey | None, digest: bytes, *, looked_up: float) -> _Known | None:
-        before = self._known.get(key_id)
+    def _compared(self, key_id: str, stored: StoredKey | None, digest: bytes, *, looked_up: float) -> _CachedKey | None:
+        before = self._cache.get(key_id)
         if not hmac.compare_digest(stored.digest if stored else NO_DIGEST, digest) or stored is None:
             if stored is None:
-                self._known.pop(key_id, None)
+                self._cache.pop(key_id, None)
             return None
-        known = _Known(stored=stored, looked_up=looked_up, used=before.used if before else None)
-        self._known[key_id] = known
-        self._known.move_to_end(key_id)
-        if len(self._known) > MOST_KNOWN:
-            self._known.popitem(last=False)
-        return known
+        cached = _CachedKey(stored=stored, looked_up=looked_up, used=before.used if before else None)
+        self._cache[key_id] = cached
+        self._cache.move_to_end(key_id)
+        if len(self._cache) > MAX_CACHED_KEYS:
+            self._cache.popitem(last=False)
+        return cached
 
-    async def _query(self, ask: Callable[[], Coroutine[Any, Any, Result]], *, lane: asyncio.Semaphore) -> Result:
-        """Query the store in bounded time, within the lane's limit; refuse at once shortly after an outage.
-
-        A query that a hung database does not release keeps its place in the lane, so hung connections stay bounded.
-        """
+    async def _query(self, query: Callable[[], Coroutine[Any, Any, Result]], *, lane: asyncio.Semaphore) -> Result:
+        """Query the store in bounded time. A hung query keeps its place in the lane: hung connections stay bounded."""
         if self._is_out() or self._waiting >= MOST_WAITING:
             raise _out()
         if self._out_until is not None:  # this query probes the database; others are refused until it ends
@@ -190,7 +184,7 @@ class Authenticate:
 
         async def in_turn() -> Result:
             async with lane:
-                return await ask()
+                return await query()
 
         self._waiting += 1
         try:
@@ -209,11 +203,11 @@ class Authenticate:
     def _is_out(self) -> bool:
         return self._out_until is not None and self._clock() < self._out_until
 
-    def _note_use(self, known: _Known) -> None:
-        if self._is_out() or (known.used is not None and self._clock() - known.used < USED_SECONDS):
+    def _note_use(self, cached: _CachedKey) -> None:
+        if self._is_out() or (cached.used is not None and self._clock() - cached.used < USED_SECONDS):
             return
-        known.used = self._clock()
-        task = asyncio.create_task(self._note(known.stored.key.id, self._now()), name="last use of a key")
+        cached.used = self._clock()
+        task = asyncio.create_task(self._note(cached.stored.key.id, self._now()), name="last use of a key")
         self._noting.add(task)
         task.add_done_callback(self._noting.discard)
 

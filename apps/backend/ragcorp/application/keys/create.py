@@ -40,24 +40,22 @@ class CreatedKey:
         return f"CreatedKey(key={self.key!r})"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CreateKey:
     """Makes a key; stores only its digest."""
 
-    def __init__(
-        self, *, store: KeyStore, digests: CredentialDigests, random: RandomBytes, now: Callable[[], datetime]
-    ) -> None:
-        self._store = store
-        self._digests = digests
-        self._random = random
-        self._now = now
+    store: KeyStore
+    digests: CredentialDigests
+    random: RandomBytes
+    now: Callable[[], datetime]
 
     async def create(self, request: KeyRequest) -> CreatedKey:
         """Raises InvalidInputError or StorageUnavailableError."""
         _check(request)
-        key_id = make_key_id(self._random(ID_LENGTH))
-        secret = base64.urlsafe_b64encode(self._random(SECRET_BYTES)).rstrip(b"=").decode()
+        key_id = make_key_id(self.random(ID_LENGTH))
+        secret = base64.urlsafe_b64encode(self.random(SECRET_BYTES)).rstrip(b"=").decode()
         credential = f"{key_id}.{secret}"
-        now = self._now()
+        now = self.now()
         days = request.expires_in_days
         key = ApiKey(
             id=key_id,
@@ -72,7 +70,7 @@ class CreateKey:
             created_at=now,
             expires_at=None if days is None else now + timedelta(days=days),
         )
-        await self._store.add(StoredKey(key=key, digest=await self._digests.of(credential)))
+        await self.store.add(StoredKey(key=key, digest=await self.digests.of(credential)))
         return CreatedKey(key=key, credential=credential)
 
 
@@ -82,7 +80,7 @@ def _check(request: KeyRequest) -> None:
     for field, value in (("name", request.name), ("subject", request.subject or "")):
         if len(value) > MAX_NAME or not value.isprintable():
             raise InvalidInputError(
-                f"{field} is too long, or holds control characters.",
+                f"{field} is too long, or contains control characters.",
                 field=field,
                 limit=f"{MAX_NAME} printable characters",
                 remedy="Choose a shorter, plain one.",
@@ -91,16 +89,13 @@ def _check(request: KeyRequest) -> None:
         0 < len(group) <= MAX_NAME and group.isprintable() for group in request.groups
     ):
         raise InvalidInputError(
-            "A group is empty, too long or holds control characters, or there are too many.",
+            "A group is empty, too long or contains control characters, or there are too many.",
             field="groups",
             limit=f"{MAX_GROUPS} groups of {MAX_NAME} printable characters",
             remedy="Name fewer, or shorter ones.",
         )
     days = request.expires_in_days
     if days is not None and not 0 < days <= MAX_DAYS:
-        raise InvalidInputError(
-            "expires_in_days is out of range.",
-            field="expires_in_days",
-            limit=f"above 0, at most {MAX_DAYS}",
-            remedy="Leave it out for a key without an end.",
+        raise InvalidInputError.out_of_range(
+            "expires_in_days", f"above 0, at most {MAX_DAYS}", remedy="Leave it out for a key without an end."
         )

@@ -29,10 +29,7 @@ def key_id_of(credential: str) -> str | None:
 
 
 class CredentialDigests:
-    """HMAC-SHA256 of credentials, under the operator's ``secret``, or without one under the database's own.
-
-    It covers the id: the digest of one key is useless in the row of another.
-    """
+    """HMAC-SHA256 of whole credentials, ids included, under the operator's ``secret`` or else the database's."""
 
     def __init__(self, *, store: KeyStore, secret: str = "") -> None:
         self._store = store

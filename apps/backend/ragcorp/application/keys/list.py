@@ -23,16 +23,16 @@ class ListedKey:
     state: KeyState
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListKeys:
     """Lists all keys or those of a workspace, expired and revoked ones too, the newest first."""
 
-    def __init__(self, *, store: KeyStore, now: Callable[[], datetime]) -> None:
-        self._store = store
-        self._now = now
+    store: KeyStore
+    now: Callable[[], datetime]
 
     async def list(self, *, workspace: str | None = None) -> Sequence[ListedKey]:
-        now = self._now()
-        return [ListedKey(key=key, state=_state(key, now)) for key in await self._store.list(workspace=workspace)]
+        now = self.now()
+        return [ListedKey(key=key, state=_state(key, now)) for key in await self.store.list(workspace=workspace)]
 
 
 def _state(key: ApiKey, now: datetime) -> KeyState:

@@ -58,10 +58,7 @@ class SlotLimiter:
             raise self._busy()
 
     async def acquire(self, key: Key = None, *, wait_seconds: float | None = None) -> None:
-        """Take a slot, which ``release`` returns. Raises BusyError where none becomes free in time.
-
-        A task that is cancelled here keeps no slot.
-        """
+        """Take a slot. Raises BusyError where none becomes free in time; a cancelled task gets no slot."""
         if self.try_acquire(key):
             return
         if not self._may_wait(key):

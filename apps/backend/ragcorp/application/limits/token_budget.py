@@ -5,13 +5,10 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.domain.extraction import Extraction, ExtractorVersion
 from ragcorp.domain.keys import TooManyRequestsError
-from ragcorp.domain.ports.graph import FactExtractor
 from ragcorp.domain.ports.keys import TokenAccount, TokenUsageStore
 
 logger = logging.getLogger(__name__)
@@ -24,11 +21,7 @@ LAST_SECONDS = 5.0
 
 
 class TokenBudget:
-    """Counts tokens by key and UTC day; refuses a key that used ``daily_tokens`` (0 refuses none).
-
-    Counts are written in the background; those that the database refuses are written later. A call that began within
-    the budget may exceed it.
-    """
+    """Counts tokens by key and UTC day in the background; refuses a key that used ``daily_tokens`` (0: none)."""
 
     def __init__(self, *, store: TokenUsageStore, daily_tokens: int, now: Callable[[], datetime]) -> None:
         self._store = store
@@ -98,22 +91,3 @@ class TokenBudget:
 
     def _today(self) -> date:
         return self._now().astimezone(UTC).date()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExtractsWithinBudget:
-    """Extracts facts for keys that have tokens left."""
-
-    extractor: FactExtractor
-    budget: TokenBudget
-
-    @property
-    def version(self) -> ExtractorVersion:
-        return self.extractor.version
-
-    async def extract(self, *, title: str, text: str) -> Extraction:
-        await self.budget.require()
-        return await self.extractor.extract(title=title, text=text)
-
-    async def aclose(self) -> None:
-        await self.extractor.aclose()

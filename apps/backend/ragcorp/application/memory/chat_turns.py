@@ -19,7 +19,7 @@ SESSION = ("session", "session_id", "conversation", "conversation_id", "thread",
 TIME = ("timestamp", "time", "ts", "created_at", "create_time", "date", "datetime", "occurred_at", "sent_at")
 ATTRIBUTES = ("external_id", "language", "artifact_type", "sensitivity", "visibility_scope", "owner", "entities")
 METADATA = "metadata"
-_KNOWN = frozenset((*TEXT, *SPEAKER, *SESSION, *TIME, *ATTRIBUTES, METADATA))
+_FIELDS = frozenset((*TEXT, *SPEAKER, *SESSION, *TIME, *ATTRIBUTES, METADATA))
 
 MAX_REMEMBERED = 100_000
 MAX_EXTRA_CHARACTERS = 200
@@ -37,11 +37,7 @@ class TurnDefaults:
 
 
 class TurnReader:
-    """Reads the turns of one import.
-
-    A turn without external_id gets its name from its content and the number of equal turns before it (of the last
-    MAX_REMEMBERED), so the same export gives the same names again.
-    """
+    """Reads the turns of an import. Names derive from content and the number of equal turns before: repeatable."""
 
     def __init__(self, *, defaults: TurnDefaults, principal: Principal) -> None:
         self._defaults = defaults
@@ -49,10 +45,8 @@ class TurnReader:
         self._seen: dict[str, int] = {}
 
     def read(self, turn: Mapping[str, object]) -> ItemDraft:
-        """Return a checked turn with its name, or the base of one.
-
-        Of several names of one field the first counts (TEXT, SPEAKER, SESSION, TIME); short values of unknown names
-        go to ``metadata``. Raises InvalidInputError.
+        """Return a checked, named turn. Of several names of a field the first counts; short unknown values are
+        metadata.
         """
         draft = self._draft(turn)
         named = checked_draft(draft, principal=self._principal)
@@ -81,7 +75,7 @@ class TurnReader:
                 language=_text(turn, "language") or attributes.language,
                 artifact_type=_text(turn, "artifact_type") or TURN,
                 sensitivity=Sensitivity.parse(sensitivity) if sensitivity else attributes.sensitivity,
-                visibility_scope=_scope(scope) if scope else attributes.visibility_scope,
+                visibility_scope=VisibilityScope.parse(scope) if scope else attributes.visibility_scope,
                 owner=_text(turn, "owner") or attributes.owner,
                 occurred_at=_time(turn),
                 metadata=dict(attributes.metadata) | _extra(turn),
@@ -90,10 +84,7 @@ class TurnReader:
 
 
 def moment(value: object) -> datetime:
-    """Parse an ISO 8601 time (UTC without a zone), or an epoch in seconds, ms, µs or ns; return it in UTC.
-
-    Raises ValueError.
-    """
+    """Parse ISO 8601 (UTC without a zone) or an epoch in seconds, ms, µs or ns; return UTC. Raises ValueError."""
     if isinstance(value, str):
         written = value.strip()
         if not _EPOCH.fullmatch(written) or re.fullmatch(r"\d{8}", written):  # 20260331 is a date
@@ -157,11 +148,7 @@ def _speaker(turn: Mapping[str, object]) -> str | None:
     value = turn[name] if name else None
     if isinstance(value, Mapping):
         value = value.get("name") or value.get("role")
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    raise wrong_type(name or "speaker", "text")
+    return _as_text(value, name or "speaker")
 
 
 def _entities(turn: Mapping[str, object]) -> Sequence[str]:
@@ -177,7 +164,7 @@ def _extra(turn: Mapping[str, object]) -> dict[str, object]:
     metadata = turn.get(METADATA)
     if metadata is not None and not isinstance(metadata, Mapping):
         raise wrong_type(METADATA, "an object")
-    extra = {name: value for name, value in turn.items() if name not in _KNOWN and _is_short(name, value)}
+    extra = {name: value for name, value in turn.items() if name not in _FIELDS and _is_short(name, value)}
     return extra | dict(metadata or {})
 
 
@@ -197,21 +184,12 @@ def _first_text(turn: Mapping[str, object], names: Sequence[str]) -> str | None:
 
 
 def _text(turn: Mapping[str, object], name: str) -> str | None:
-    value = turn.get(name)
+    return _as_text(turn.get(name), name)
+
+
+def _as_text(value: object, name: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     raise wrong_type(name, "text")
-
-
-def _scope(name: str) -> VisibilityScope:
-    try:
-        return VisibilityScope(name)
-    except ValueError:
-        raise InvalidInputError(
-            "visibility_scope is not a known one.",
-            field="visibility_scope",
-            limit=", ".join(VisibilityScope),
-            remedy="Use one of the listed names.",
-        ) from None

@@ -8,10 +8,9 @@ from itertools import islice
 import anyio.to_thread
 
 from ragcorp.application.memory.chat_turns import TurnDefaults, TurnReader
-from ragcorp.application.validation.json_lines import BATCH_LINES, LineFailure, LinesDone, read_object
-from ragcorp.domain.collections import ItemDraft, ItemOutcome
-from ragcorp.domain.documents import IngestStatus
-from ragcorp.domain.exceptions import RagcorpError
+from ragcorp.application.validation.json_lines import BATCH_LINES, LineFailure, LinesDone, LoadReport, read_lines
+from ragcorp.domain.collections import ItemDraft
+from ragcorp.domain.documents import IngestStatus, WriteOutcome
 from ragcorp.domain.ports.use_cases import ItemSaving
 from ragcorp.domain.principal import Principal
 
@@ -19,25 +18,10 @@ MAX_NAMED_FAILURES = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImportReport:
-    """Turns by status, and the first MAX_NAMED_FAILURES of the ``failed`` lines in order."""
-
-    created: int
-    updated: int
-    unchanged: int
-    failed: int
-    failures: tuple[LineFailure, ...]
-
-    @property
-    def total(self) -> int:
-        return self.created + self.updated + self.unchanged + self.failed
-
-
 class ImportHistory:
     """Stores the turns of an export, one transaction per batch. A bad line does not stop the others."""
 
-    def __init__(self, *, save: ItemSaving) -> None:
-        self._save = save
+    save: ItemSaving
 
     async def import_history(
         self,
@@ -46,11 +30,8 @@ class ImportHistory:
         principal: Principal,
         defaults: TurnDefaults,
         on_progress: LinesDone | None = None,
-    ) -> ImportReport:
-        """Import the lines, read in a worker thread; blank ones are skipped. An interrupted import can be repeated.
-
-        Raises StorageUnavailableError; stored turns stay.
-        """
+    ) -> LoadReport:
+        """Import the lines, read in a worker thread; blank ones are skipped. An interrupted import can be repeated."""
         reader = TurnReader(defaults=defaults, principal=principal)
         counts: Counter[IngestStatus] = Counter()
         failures: list[LineFailure] = []
@@ -64,36 +45,23 @@ class ImportHistory:
             done += len(batch)
             if on_progress:
                 on_progress(done)
-        return ImportReport(
-            created=counts[IngestStatus.CREATED],
-            updated=counts[IngestStatus.UPDATED],
-            unchanged=counts[IngestStatus.UNCHANGED],
-            failed=failed_lines,
-            failures=tuple(failures),
-        )
+        return LoadReport.of(counts, failures, failed=failed_lines)
 
     async def _store(
         self, reader: TurnReader, batch: Sequence[bytes], *, first: int, principal: Principal
-    ) -> tuple[list[ItemOutcome], list[LineFailure]]:
+    ) -> tuple[list[WriteOutcome], list[LineFailure]]:
         runs: list[dict[str, tuple[int, ItemDraft]]] = [{}]
-        failures: list[LineFailure] = []
-        for number, line in enumerate(batch, start=first):
-            if not line.strip():
-                continue
-            try:
-                draft = reader.read(read_object(line))
-            except RagcorpError as error:
-                failures.append(LineFailure(line=number, error=error))
-                continue
+        drafts, failures = read_lines(batch, reader.read, first=first)
+        for number, draft in drafts:
             name = draft.external_id or draft.named_after or ""
             if name in runs[-1]:  # stored after it, so that no outcome depends on where batches end
                 runs.append({})
             runs[-1][name] = (number, draft)
-        saved: list[ItemOutcome] = []
+        saved: list[WriteOutcome] = []
         for run in runs:
-            outcomes = await self._save.save_many([draft for _, draft in run.values()], principal=principal)
+            outcomes = await self.save.save_many([draft for _, draft in run.values()], principal=principal)
             for (number, _), outcome in zip(run.values(), outcomes, strict=True):
-                if isinstance(outcome, ItemOutcome):
+                if isinstance(outcome, WriteOutcome):
                     saved.append(outcome)
                 else:
                     failures.append(LineFailure(line=number, error=outcome.error))

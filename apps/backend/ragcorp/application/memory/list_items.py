@@ -1,18 +1,20 @@
 """Use case: list items of memory or history, and read one."""
 
+from dataclasses import dataclass
+
 from ragcorp.application.validation.attribute_checks import require_external_id
-from ragcorp.application.validation.list_cursor import decode, encode, require_page_size
+from ragcorp.application.validation.list_cursor import next_cursor, position, require_page_size
 from ragcorp.domain.collections import Item, ItemSelection
 from ragcorp.domain.ports.collections import ItemRepository
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.text.checks import require_storable
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListItems:
     """Pages through items in the order of ``external_id``; a page is stable under writes elsewhere."""
 
-    def __init__(self, *, repository: ItemRepository) -> None:
-        self._repository = repository
+    repository: ItemRepository
 
     async def list(
         self, selection: ItemSelection, *, principal: Principal, limit: int = 50, cursor: str | None = None
@@ -20,12 +22,10 @@ class ListItems:
         """Return a page and the cursor of the next one. Raises InvalidInputError for a bad limit, prefix or cursor."""
         require_page_size(limit)
         require_storable(selection.prefix, field="prefix")
-        page = await self._repository.list_page(
-            selection, principal=principal, limit=limit, after=None if cursor is None else decode(cursor)
-        )
-        return page.items, None if page.next_after is None else encode(page.next_after)
+        page = await self.repository.list_page(selection, principal=principal, limit=limit, after=position(cursor))
+        return page.items, next_cursor(page)
 
     async def get(self, external_id: str, *, principal: Principal) -> Item:
-        """Raises NotFoundError, or InvalidInputError for what can name no item."""
+        """Raises NotFoundError or InvalidInputError."""
         require_external_id(external_id)
-        return await self._repository.get(external_id, principal=principal)
+        return await self.repository.get(external_id, principal=principal)

@@ -1,58 +1,36 @@
 """Use case: add, replace and change items of memory or history."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from ragcorp.application.validation.attribute_checks import MAX_METADATA_BYTES, require_external_id, superseded
 from ragcorp.application.validation.item_changes import ItemChange
 from ragcorp.application.validation.item_drafts import checked_draft
-from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemFailure, ItemOutcome, SaveOutcome
-from ragcorp.domain.documents import IngestStatus
+from ragcorp.domain.collections import Collection, Item, ItemDraft
+from ragcorp.domain.documents import IngestStatus, SaveOutcome, WriteFailure, WriteOutcome
 from ragcorp.domain.exceptions import ConflictError, RagcorpError
 from ragcorp.domain.ports.collections import ItemRepository
 from ragcorp.domain.principal import Principal
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SaveItems:
     """Stores items of one collection; an equal item stays unchanged. Vectors follow."""
 
-    def __init__(
-        self,
-        *,
-        collection: Collection,
-        repository: ItemRepository,
-        clock: Callable[[], datetime] = _utc_now,
-        max_metadata_bytes: int = MAX_METADATA_BYTES,
-    ) -> None:
-        self._collection = collection
-        self._repository = repository
-        self._clock = clock
-        self._max_metadata_bytes = max_metadata_bytes
+    collection: Collection
+    repository: ItemRepository
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    max_metadata_bytes: int = MAX_METADATA_BYTES
 
-    @property
-    def collection(self) -> Collection:
-        return self._collection
-
-    async def save(self, draft: ItemDraft, *, principal: Principal) -> ItemOutcome:
-        """Create or replace one item. Without a time, a stored item keeps its own and a new one gets the current time.
-
-        Raises InvalidInputError, or ConflictError if the external_id is that of an item that the principal may not
-        read.
-        """
+    async def save(self, draft: ItemDraft, *, principal: Principal) -> WriteOutcome:
+        """Create or replace an item; its time is kept or set. Raises InvalidInputError or ConflictError."""
         checked = self._checked(self._dated(draft), principal)
-        (outcome,) = await self._repository.save_many([checked], principal=principal)
+        (outcome,) = await self.repository.save_many([checked], principal=principal)
         return outcome
 
     async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[SaveOutcome]:
-        """Store a batch in one transaction, in order of ``drafts``; bad ones are reported and do not stop the others.
-
-        Of items with one name the last counts; an equal repetition is unchanged.
-        """
+        """Store a batch in one transaction; report bad drafts in their place. Of a repeated name, the last counts."""
         outcomes: list[SaveOutcome | None] = [None] * len(drafts)
         repeated: list[tuple[int, int]] = []
         checked: dict[tuple[str | None, str | None], tuple[int, ItemDraft]] = {}
@@ -60,7 +38,7 @@ class SaveItems:
             try:
                 ready = self._checked(self._dated(draft), principal)
             except RagcorpError as error:
-                outcomes[position] = ItemFailure(external_id=draft.external_id, error=error)
+                outcomes[position] = WriteFailure(external_id=draft.external_id, error=error)
                 continue
             name = (ready.external_id, ready.named_after)
             earlier = checked.pop(name, None)
@@ -69,7 +47,7 @@ class SaveItems:
                 checked[name] = earlier
                 continue
             if earlier is not None:
-                outcomes[earlier[0]] = ItemFailure(external_id=ready.external_id, error=superseded("item"))
+                outcomes[earlier[0]] = WriteFailure(external_id=ready.external_id, error=superseded("item"))
             checked[name] = (position, ready)
         for position, outcome in await self._save(list(checked.values()), principal):
             outcomes[position] = outcome
@@ -77,27 +55,24 @@ class SaveItems:
             outcomes[position] = _again(outcomes[first])
         return [outcome for outcome in outcomes if outcome is not None]
 
-    async def change(self, external_id: str, change: ItemChange, *, principal: Principal) -> ItemOutcome:
-        """Apply ``change`` to a stored item without losing concurrent writes.
-
-        Raises NotFoundError or InvalidInputError.
-        """
+    async def change(self, external_id: str, change: ItemChange, *, principal: Principal) -> WriteOutcome:
+        """Apply ``change`` without losing concurrent writes. Raises NotFoundError or InvalidInputError."""
         require_external_id(external_id)
 
         def changed(item: Item) -> ItemDraft:
-            return self._checked(change.apply(item, collection=self._collection), principal)
+            return self._checked(change.apply(item, collection=self.collection), principal)
 
-        return await self._repository.change(external_id, changed, principal=principal)
+        return await self.repository.change(external_id, changed, principal=principal)
 
     def _checked(self, draft: ItemDraft, principal: Principal) -> ItemDraft:
-        return checked_draft(draft, principal=principal, max_metadata_bytes=self._max_metadata_bytes)
+        return checked_draft(draft, principal=principal, max_metadata_bytes=self.max_metadata_bytes)
 
     def _dated(self, draft: ItemDraft) -> ItemDraft:
         """Date a turn that gets its name from its content: the same words may occur again."""
         undated = draft.external_id is None and draft.attributes.occurred_at is None
-        if self._collection is not Collection.HISTORY or not undated:
+        if self.collection is not Collection.HISTORY or not undated:
             return draft
-        return replace(draft, attributes=replace(draft.attributes, occurred_at=self._clock()))
+        return replace(draft, attributes=replace(draft.attributes, occurred_at=self.clock()))
 
     async def _save(
         self, drafts: Sequence[tuple[int, ItemDraft]], principal: Principal
@@ -105,11 +80,11 @@ class SaveItems:
         if not drafts:
             return []
         try:
-            saved = await self._repository.save_many([draft for _, draft in drafts], principal=principal)
+            saved = await self.repository.save_many([draft for _, draft in drafts], principal=principal)
         except ConflictError as error:
             if len(drafts) == 1:
                 position, draft = drafts[0]
-                return [(position, ItemFailure(external_id=draft.external_id, error=error))]
+                return [(position, WriteFailure(external_id=draft.external_id, error=error))]
             # one item blocks the batch: the half without it is stored at once
             half = len(drafts) // 2
             return [*await self._save(drafts[:half], principal), *await self._save(drafts[half:], principal)]
@@ -117,4 +92,4 @@ class SaveItems:
 
 
 def _again(outcome: SaveOutcome | None) -> SaveOutcome | None:
-    return replace(outcome, status=IngestStatus.UNCHANGED) if isinstance(outcome, ItemOutcome) else outcome
+    return replace(outcome, status=IngestStatus.UNCHANGED) if isinstance(outcome, WriteOutcome) else outcome

@@ -44,36 +44,23 @@ class _Circuit:
 
 
 class CircuitBreaker:
-    """One circuit per source. Time is an argument: seconds on a monotonic clock.
-
-    ``failures`` in a row open a circuit for ``cooldown_seconds``; 0 never opens one. Raises ConfigurationError.
-    """
+    """One circuit per source; ``failures`` in a row (0: never) open it for ``cooldown_seconds``. Time is monotonic."""
 
     def __init__(self, *, failures: int = 5, cooldown_seconds: float = 5.0) -> None:
         if failures < 0:
-            raise ConfigurationError(
-                "The failures that open a circuit are out of range.",
-                field="CIRCUIT_BREAKER_FAILURES",
-                limit="0 or more",
-                remedy="Use 0 to ask every source always.",
+            raise ConfigurationError.out_of_range(
+                "CIRCUIT_BREAKER_FAILURES", "0 or more", remedy="Use 0 to query every source always."
             )
         if not cooldown_seconds > 0:
-            raise ConfigurationError(
-                "The cooldown of a circuit is out of range.",
-                field="CIRCUIT_BREAKER_COOLDOWN_SECONDS",
-                limit="above 0",
-                remedy="Give a number of seconds.",
+            raise ConfigurationError.out_of_range(
+                "CIRCUIT_BREAKER_COOLDOWN_SECONDS", "above 0", remedy="Give a number of seconds."
             )
         self._failures = failures
         self._cooldown_seconds = cooldown_seconds
         self._circuits: dict[str, _Circuit] = {}
 
     def admit(self, sources: Iterable[str], *, now: float, replaceable: bool = False) -> dict[str, Admission]:
-        """Return whether each source may be queried; the caller must ``settle`` each that is not refused.
-
-        If all would be refused, all are admitted, unless they are ``replaceable`` by another source: nothing else can
-        answer, and what they share may be available again.
-        """
+        """Admit sources, to be settled. Refuses all only if ``replaceable``: else nothing could answer."""
         admitted = {source: self._admission(source, now) for source in sources}
         refused = all(admission is Admission.REFUSED for admission in admitted.values())
         if admitted and refused and not replaceable:

@@ -22,10 +22,7 @@ AnyFlight = TypeVar("AnyFlight", bound=Flight[Any, Any])
 
 
 class SingleFlight(Generic[Key, AnyFlight]):
-    """The running calls by key. A caller joins what ``running`` returns, starts the rest, and awaits ``ended``.
-
-    Between these steps it must not await. A failure is shared by those who wait for it and not remembered.
-    """
+    """Running calls by key: join ``running`` ones, start the rest, await ``ended``, without other awaits between."""
 
     def __init__(self) -> None:
         self._flights: dict[Key, AnyFlight] = {}
@@ -42,10 +39,7 @@ class SingleFlight(Generic[Key, AnyFlight]):
         return flight
 
     async def ended(self, flights: Collection[AnyFlight]) -> None:
-        """Wait until the calls have ended, whatever their outcome.
-
-        A caller that is cancelled leaves the others waiting; the last one cancels the call.
-        """
+        """Wait until the calls have ended, whatever their outcome. The last cancelled caller cancels the call."""
         for flight in flights:
             flight.waiting += 1
         try:

@@ -17,26 +17,17 @@ _left: set[asyncio.Task[Any]] = set()
 
 
 async def run_until(deadline: float, work: Coroutine[Any, Any, Result]) -> Result:
-    """Return what the work returns. ``deadline`` is on the event loop's clock. A late failure is logged as a warning.
-
-    Raises TimeoutError at the deadline, and what the work raises.
-    """
+    """Return the result, or raise TimeoutError at the ``deadline`` on the loop's clock. Logs a failure after it."""
     return await _run(work, deadline - asyncio.get_running_loop().time(), log_failure=True)
 
 
 async def run_within(seconds: float, work: Coroutine[Any, Any, Result]) -> Result:
-    """Return what the work returns. A late failure is dropped.
-
-    Raises TimeoutError after ``seconds``, and what the work raises.
-    """
+    """Return the result, or raise TimeoutError after ``seconds``. Drops a failure after that."""
     return await _run(work, seconds, log_failure=False)
 
 
 def leave_behind(task: asyncio.Task[Any], *, log_failure: bool = False) -> None:
-    """Cancel a task that has not ended and do not wait for it; its outcome is dropped.
-
-    ``log_failure``: log an exception that it raises later as a warning. One that it has raised already is dropped.
-    """
+    """Cancel a task without waiting. Drops its result; logs a later exception with ``log_failure``."""
     if task.done():
         _retrieved_error(task)
         return

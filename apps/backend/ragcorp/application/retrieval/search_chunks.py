@@ -13,10 +13,7 @@ from ragcorp.domain.search.requests import SearchRequest, SearchResponse
 
 
 class SearchChunks:
-    """Plans a request and runs the plan; a turn of an episode is hydrated at the same time.
-
-    ``rollout`` chooses the profile of mode auto. Each of ``observers`` gets every response.
-    """
+    """Plans and runs a search while hydrating a turn. ``rollout`` chooses the profile of mode auto."""
 
     def __init__(
         self,
@@ -34,11 +31,7 @@ class SearchChunks:
         self._observers = tuple(observers)
 
     async def search(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
-        """Return a page of the ranking, and with ``episode_id`` the hydration of the turn.
-
-        Raises what ``SearchPlanner.plan`` and ``RankedSearch.run`` raise; such a search records no turn. A failing
-        hydration is named in ``degraded``.
-        """
+        """Return a page, with the hydration if there is an ``episode_id``. A search that raises records no turn."""
         if self._hydrate is None or request.episode_id is None:
             response = await self._page(request, principal)
         else:

@@ -8,7 +8,7 @@ POSTGRESQL = 16
 PGVECTOR = (0, 8)
 
 MOST_PASSAGES_UNMARKED = 1000
-"""Without its indexes a full-text search reads 5,000 passages in 1.1 to 1.4 s a term, of 2.5 s for all."""
+"""Without its indexes a full-text search takes 1.1 to 1.4 s per term over 5,000 passages; its timeout is 2.5 s."""
 
 MOST_SKEW_SECONDS = 5.0
 LITTLE_BYTES = 1024**3
@@ -100,7 +100,7 @@ def key_check(facts: NetworkFacts, *, secret: str) -> Check:
     counts = f"{facts.active_keys:,} of {facts.keys:,} in force, stored under {secret}"
     if facts.active_keys:
         return Check.ok("keys", f"{counts}; a key made under another secret is unknown")
-    return Check.warning("keys", f"{counts}: nobody can call the service.", "Make one with `ragcorp keys create`.")
+    return Check.warning("keys", f"{counts}: no one can call the service.", "Make one with `ragcorp keys create`.")
 
 
 def listening_check(facts: NetworkFacts, *, loopback: bool) -> Check:
@@ -146,7 +146,7 @@ def workspace_check(facts: NetworkFacts) -> Check:
     return (Check.failed if many else Check.warning)(
         name,
         f"In force, but conditions under it cannot use their indexes: {effect}",
-        f"Let a superuser run in this database: {'; '.join(facts.unmarked)}; or, where nobody may: "
+        f"Let a superuser run in this database: {'; '.join(facts.unmarked)}; or, without a superuser: "
         "`ragcorp migrate --row-level-security off`.",
     )
 

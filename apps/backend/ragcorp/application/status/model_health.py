@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from ragcorp.application.resilience.degradation_log import FAILURES
+from ragcorp.application.resilience.source_reports import FAILURES
 from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
 from ragcorp.application.status.report import ANSWERER
 from ragcorp.domain.retrieval import SourceReport
@@ -11,11 +11,7 @@ from ragcorp.domain.search.sources import DENSE_SOURCES, FULL_TEXT_SOURCES
 
 
 class ModelHealth:
-    """Why the latest call to each model failed; a model that replied, or was never called, is absent.
-
-    The embedder is represented by the dense sources. Their failures count only where a full-text source, which needs
-    the database alone, replied: else the database may be at fault.
-    """
+    """Reasons of the latest failed calls. A dense source counts for the embedder if full text replied."""
 
     def __init__(self) -> None:
         self._failed: dict[str, str] = {}

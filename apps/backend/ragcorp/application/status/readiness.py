@@ -59,7 +59,7 @@ class Readiness:
 def findings_of(facts: SearchFacts, *, model: EmbeddingModel, head: str) -> list[Finding]:
     """Return the findings on schema, indexes, vectors and text search."""
     return [
-        # migrations only add, and revisions are numbers: an older version goes on while instances are replaced
+        # migrations only add, and revisions are numbers: an older version keeps working while instances are replaced
         _finding(
             "schema",
             facts.revision == head or _is_newer(facts.revision, head),
@@ -73,12 +73,12 @@ def findings_of(facts: SearchFacts, *, model: EmbeddingModel, head: str) -> list
             says=f"An index build was interrupted: {', '.join(facts.invalid_indexes)} is invalid.",
             remedy="Run `ragcorp migrate`: it rebuilds them.",
         ),
-        # of the service's own model, active or not: a service of the old model goes on after a re-embedding
+        # of the service's own model, active or not: a service of the old model keeps working after a re-embedding
         _finding(
             "vectors",
             model.dimensions == 0 or model.dimensions in facts.widths,
             reason="vector_width",
-            says="The database holds no vectors of the model and width that this service makes.",
+            says="The database has no vectors of the model and width that this service makes.",
             remedy="Set EMBEDDING_MODEL and EMBEDDING_DIM to the stored ones, or run `ragcorp reembed`; then restart.",
         ),
         _finding(

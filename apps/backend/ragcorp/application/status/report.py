@@ -1,4 +1,4 @@
-"""Use case: say how the service is, to one caller, in bounded time."""
+"""Use case: report the service's status to one caller in bounded time."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -6,15 +6,17 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 
 from ragcorp.application.resilience.circuit_breaker import CircuitState
+from ragcorp.application.resilience.source_reports import reason_of
 from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.retrieval.sources.chunks import VECTORS_PENDING
 from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
+from ragcorp.domain.embeddings import BacklogCounts
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.keys import Scope
 from ragcorp.domain.ports.status import ContentCounter, DatabaseLook
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.sources import BUILT_IN, DENSE, FULL_TEXT, GREP, OWN_SOURCES
-from ragcorp.domain.status import ContentCounts, Flag, Overall, PartState, PartStatus, ServiceStatus, Waiting
+from ragcorp.domain.status import ContentCounts, Flag, Overall, PartState, PartStatus, ServiceStatus
 
 ANSWERER = "answerer"
 DATABASE = "database"
@@ -29,11 +31,11 @@ LABELS = {
 FAILURES = {
     "timeout": "did not answer in time",
     "unreachable": "could not be reached",
-    "rate_limited": "was asked too often by its server's rules",
+    "rate_limited": "exceeded the rate limit of its server",
     "unauthorized": "was refused by its server: the key is not right",
-    "model_not_found": "is not known to its server",
-    "server_error": "met an error of its server",
-    "bad_response": "gave an answer that makes no sense",
+    "model_not_found": "is unknown to its server",
+    "server_error": "failed with an error of its server",
+    "bad_response": "gave an invalid answer",
     "cut": "broke off",
 }
 """Outcome of a model's latest call, by reason."""
@@ -46,10 +48,10 @@ def name_of(source: str) -> str:
 
 def failed(source: str, reason: str) -> str:
     """Return the message for a model whose latest call failed."""
-    return f"{name_of(source)} {FAILURES.get(reason, 'failed')} when it was asked last."
+    return f"{name_of(source)} {FAILURES.get(reason, 'failed')} in its latest call."
 
 
-def waits(source: str, waiting: Waiting) -> str:
+def waits(source: str, waiting: BacklogCounts) -> str:
     """Return the message for a source that lacks vectors."""
     message = f"{name_of(source)} does not find everything yet: {_texts(waiting.pending)} for a vector"
     return f"{message}, {waiting.failed:,} of which the model refused." if waiting.failed else f"{message}."
@@ -76,10 +78,7 @@ Turn = Callable[[], AbstractAsyncContextManager[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceFacts:
-    """Facts that do not change while the service runs.
-
-    ``off`` are the parts disabled by configuration, ``models`` the enabled ones that are not sources.
-    """
+    """Facts that do not change: the parts that are ``off``, and the enabled ``models`` that are not sources."""
 
     version: str
     model: str | None
@@ -90,11 +89,7 @@ class ServiceFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportStatus:
-    """Reports the state of the service's parts.
-
-    ``circuits`` has the state of each source's circuit, ``failed_calls`` the reason of the latest failed call to each
-    model or source.
-    """
+    """Reports the state of the parts, by circuits and by the reason of each model's latest failed call."""
 
     facts: ServiceFacts
     circuits: Callable[[], Mapping[str, str]]
@@ -125,11 +120,11 @@ class ReportStatus:
 
     async def _looked(self, deadline: float) -> Sequence[PartStatus]:
         try:
-            return await run_until(deadline, _looked_at(self.look))
+            return await run_until(deadline, self.look())
         except TimeoutError:
             return (database_out("timeout", "The database did not answer in time.", "`ragcorp doctor` tells more."),)
         except RagcorpError as error:
-            return (database_out(_reason(error), error.message, error.remedy),)
+            return (database_out(reason_of(error), error.message, error.remedy),)
 
     async def _counted(self, principal: Principal, turn: Turn, *, deadline: float) -> ContentCounts | PartStatus:
         async def count() -> ContentCounts:
@@ -141,7 +136,7 @@ class ReportStatus:
         except TimeoutError:
             return _slow("timeout")
         except RagcorpError as error:
-            reason = _reason(error)
+            reason = reason_of(error)
             return _slow(reason) if reason in SLOW else database_out(reason, error.message, error.remedy)
 
     def _parts(
@@ -169,12 +164,8 @@ class ReportStatus:
         yield from (part for source, part in off.items() if source not in OWN_SOURCES)
 
 
-async def _looked_at(look: DatabaseLook) -> Sequence[PartStatus]:
-    return await look()
-
-
 def overall(parts: Iterable[PartStatus]) -> Overall:
-    """Return the state of the whole: what is off by configuration is no fault."""
+    """Return the state of the whole; parts that are off by configuration do not degrade it."""
     by_name = {part.source: part.state for part in parts}
     finds = {PartState.OK, PartState.DEGRADED}
     if by_name.get(DATABASE) is PartState.OUT or not finds & {by_name.get(DENSE), by_name.get(FULL_TEXT)}:
@@ -191,7 +182,7 @@ def _slow(reason: str) -> PartStatus:
         source=DATABASE,
         state=PartState.DEGRADED,
         reason=reason,
-        says="The database is busy or slow: what it holds could not be counted in time.",
+        says="The database is busy or slow: its contents could not be counted in time.",
         remedy="Look again in a moment; if this lasts, `ragcorp doctor` tells more.",
     )
 
@@ -239,7 +230,7 @@ def _by_itself(source: str, circuit: str, counts: ContentCounts | None) -> PartS
     return PartStatus(source=source)
 
 
-def _pending(source: str, waiting: Waiting) -> PartStatus:
+def _pending(source: str, waiting: BacklogCounts) -> PartStatus:
     remedy = "Wait: the service makes them in the background. Until then these texts are found by their words."
     if waiting.failed:
         remedy = "`ragcorp embed --pending` tries those that were refused again, and says what is wrong with them."
@@ -259,7 +250,3 @@ def _last_call(source: str, reason: str | None) -> PartStatus:
         says=failed(source, reason),
         remedy=f"Check its address, key and model (`ragcorp doctor`); while it fails, {without}.",
     )
-
-
-def _reason(error: RagcorpError) -> str:
-    return str(getattr(error, "reason", error.code))

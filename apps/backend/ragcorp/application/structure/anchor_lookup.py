@@ -9,17 +9,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 from uuid import UUID
 
-from ragcorp.application.structure.anchors import (
-    AnchorOptions,
-    Resolution,
-    anchors,
-    mentioned_files,
-    resolve,
-    wanted_names,
-)
-from ragcorp.application.structure.mentions.files import FEW_CHUNKS
-from ragcorp.application.structure.mentions.parsing import Mention
+from ragcorp.application.structure.anchors import AnchorOptions, Resolution, anchors, resolve, wanted_names
+from ragcorp.application.structure.mentions.entities import Evidence
+from ragcorp.application.structure.mentions.files import FEW_CHUNKS, mentioned_files
 from ragcorp.application.structure.mentions.path_proximity import near_words
+from ragcorp.application.structure.mentions.shapes import Mention
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.episodes import EpisodeStore
@@ -30,7 +24,7 @@ from ragcorp.domain.structure.entities import EntityRef, FileRef
 from ragcorp.domain.structure.hydration import Anchor, HydrationWarning, WarningCode
 from ragcorp.domain.text.place_words import place_words
 
-Found = TypeVar("Found", FileRef, EntityRef)
+Match = TypeVar("Match", FileRef, EntityRef)
 
 MOST_PREVIOUS = 1000
 """Maximum entities of earlier turns, latest turns first."""
@@ -47,7 +41,7 @@ MOST_SHOWN = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundAnchors:
+class AnchorSet:
     """Anchors and warnings; ``episodes_out`` is the error of reading earlier turns, if any."""
 
     anchors: tuple[Anchor, ...]
@@ -55,6 +49,7 @@ class FoundAnchors:
     episodes_out: StorageUnavailableError | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorLookup:
     """Resolves mentions with at most eleven port calls, usually seven.
 
@@ -63,28 +58,17 @@ class AnchorLookup:
     files; in parallel the parts and the neighbours of anchors. A query without a possible name costs the episode only.
     """
 
-    def __init__(
-        self,
-        *,
-        index: StructureIndex,
-        episodes: EpisodeStore | None,
-        frequencies: TermFrequencies,
-        options: AnchorOptions,
-    ) -> None:
-        self._index = index
-        self._episodes = episodes
-        self._frequencies = frequencies
-        self._options = options
+    index: StructureIndex
+    episodes: EpisodeStore | None
+    frequencies: TermFrequencies
+    options: AnchorOptions
 
     async def find(
         self, mentions: Sequence[Mention], *, episode_id: str | None = None, principal: Principal, filters: Filters
-    ) -> FoundAnchors:
-        """Return the anchors of the mentions and of the episode's earlier entities.
-
-        Raises StorageUnavailableError, except for earlier turns: if they cannot be read, they are left out.
-        """
-        files_wanted, entities_wanted = wanted_names(mentions, options=self._options)
-        look = _Look(index=self._index, principal=principal, filters=filters, near=near_words(mentions))
+    ) -> AnchorSet:
+        """Return the anchors. Raises StorageUnavailableError; unreadable earlier turns are left out instead."""
+        files_wanted, entities_wanted = wanted_names(mentions, options=self.options)
+        look = _Look(index=self.index, principal=principal, filters=filters, near=near_words(mentions))
         async with _parallel() as group:
             naming_files = group.create_task(look.files(files_wanted))
             naming = group.create_task(look.named(entities_wanted))
@@ -94,34 +78,30 @@ class AnchorLookup:
         async with _parallel() as group:
             again_files = group.create_task(look.again(look.files, naming_files.result(), shown))
             again = group.create_task(look.again(look.named, naming.result(), shown))
-        named, found_files = again.result(), again_files.result()
+        named, files_by_name = again.result(), again_files.result()
         # plain words that are also names: their rarity decides whether they are meant as names
-        names = {*named, *found_files}
+        names = {*named, *files_by_name}
         words = [mention.word for mention in mentions if mention.word and not names.isdisjoint(mention.names)]
         frequencies, chunks = await self._counted(words, principal)
-        files = mentioned_files(mentions, found_files, named, previous=previous, frequencies=frequencies, chunks=chunks)
-        of_documents = await look.of_documents(files.documents)
-        resolution = resolve(
-            mentions,
-            files,
-            named,
-            of_documents=of_documents,
-            previous=previous,
-            frequencies=frequencies,
-            chunks=chunks,
-            options=self._options,
+        files = mentioned_files(
+            mentions, files_by_name, named, previous=previous, frequencies=frequencies, chunks=chunks
         )
+        of_documents = await look.of_documents(files.documents)
+        evidence = Evidence(
+            named=named, of_documents=of_documents, previous=previous, frequencies=frequencies, chunks=chunks
+        )
+        resolution = resolve(mentions, files, evidence, options=self.options)
         async with _parallel() as group:
             inside = group.create_task(look.within(resolution.containers))
             near = group.create_task(look.neighbours(resolution.symbols))
-        return FoundAnchors(
+        return AnchorSet(
             anchors=anchors(
                 resolution,
                 of_documents=of_documents,
                 within=inside.result(),
                 neighbours=near.result(),
                 previous=previous,
-                options=self._options,
+                options=self.options,
             ),
             warnings=(*resolution.warnings, *_not_listed(of_documents, inside.result(), resolution, previous)),
             episodes_out=episodes_out,
@@ -131,25 +111,25 @@ class AnchorLookup:
         """Return the number of chunks with each word, and of all chunks where that decides."""
         if not words:
             return {}, 0
-        counted = await self._frequencies.document_frequencies(" ".join(words), principal=principal)
+        counted = await self.frequencies.document_frequencies(" ".join(words), principal=principal)
         if max(counted.values(), default=0) <= FEW_CHUNKS:
             return counted, 0
-        return counted, await self._frequencies.count_chunks(principal=principal)
+        return counted, await self.frequencies.count_chunks(principal=principal)
 
     async def _earlier(
         self, episode_id: str | None, look: _Look, *, needed: bool
     ) -> tuple[tuple[EntityRef, ...], StorageUnavailableError | None]:
         """Return the entities of earlier turns, latest first, which also decide between files, and the error if any."""
-        if episode_id is None or self._episodes is None or not (needed or self._options.previous):
+        if episode_id is None or self.episodes is None or not (needed or self.options.previous):
             return (), None
         try:
-            shown = await self._episodes.hydrated(episode_id, principal=look.principal, limit=MOST_PREVIOUS)
+            shown = await self.episodes.hydrated(episode_id, principal=look.principal, limit=MOST_PREVIOUS)
         except StorageUnavailableError as error:
             return (), error
         if not shown:
             return (), None
-        known = await self._index.known(shown, principal=look.principal, filters=look.filters)
-        return tuple(known[identity] for identity in shown if identity in known), None
+        existing = await self.index.existing(shown, principal=look.principal, filters=look.filters)
+        return tuple(existing[identity] for identity in shown if identity in existing), None
 
 
 def _not_listed(
@@ -161,18 +141,18 @@ def _not_listed(
     """Yield a warning for each truncated list."""
     for file in resolution.files:
         if len(of_documents.get(file.file.document_id, ())) >= MOST_OF_DOCUMENT:
-            yield _longer(file.file.path or file.file.external_id, MOST_OF_DOCUMENT, file.file.document_id)
+            yield _truncated(file.file.path or file.file.external_id, MOST_OF_DOCUMENT, file.file.document_id)
     for container in resolution.containers:
         if len(within.get(container.id, ())) >= MOST_WITHIN:
-            yield _longer(container.key, MOST_WITHIN, container.document_id, container.key)
+            yield _truncated(container.key, MOST_WITHIN, container.document_id, container.key)
     if len(previous) >= MOST_PREVIOUS:
-        yield _longer("What earlier turns showed", MOST_PREVIOUS)
+        yield _truncated("What earlier turns showed", MOST_PREVIOUS)
 
 
-def _longer(what: str, most: int, document_id: UUID | None = None, key: str | None = None) -> HydrationWarning:
+def _truncated(subject: str, limit: int, document_id: UUID | None = None, key: str | None = None) -> HydrationWarning:
     return HydrationWarning(
         code=WarningCode.NOT_LISTED,
-        message=f"{what} has {most} or more entities: the others were not looked at.",
+        message=f"{subject} has {limit} or more entities: the others were not looked at.",
         key=key,
         document_id=document_id,
     )
@@ -203,12 +183,12 @@ class _Look:
 
     async def again(
         self,
-        lookup: Callable[[Sequence[str], Sequence[str]], Awaitable[Mapping[str, Named[Found]]]],
-        named: Mapping[str, Named[Found]],
+        lookup: Callable[[Sequence[str], Sequence[str]], Awaitable[Mapping[str, Named[Match]]]],
+        named: Mapping[str, Named[Match]],
         shown: Sequence[str],
-    ) -> Mapping[str, Named[Found]]:
+    ) -> Mapping[str, Named[Match]]:
         """Look up truncated names again, ordered by the words of the paths shown before."""
-        truncated = [name for name, entry in named.items() if shown and entry.matches > len(entry.found)]
+        truncated = [name for name, entry in named.items() if shown and entry.matches > len(entry.items)]
         words = tuple(dict.fromkeys(word for path in shown for word in place_words(path)))
         return {**named, **await lookup(truncated, words)}
 

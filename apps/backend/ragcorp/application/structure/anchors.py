@@ -6,7 +6,6 @@ and neighbours are needed; ``anchors`` combines the lookups.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from uuid import UUID
 
 from ragcorp.application.structure.mentions.entities import (
@@ -15,29 +14,20 @@ from ragcorp.application.structure.mentions.entities import (
     MentionedEntity,
     mentioned_entities,
 )
-from ragcorp.application.structure.mentions.files import FILE_NAMES, MentionedFile, MentionedFiles, mentioned_files
+from ragcorp.application.structure.mentions.files import FILE_NAMES, MentionedFile, MentionedFiles
 from ragcorp.application.structure.mentions.shapes import Mention
 from ragcorp.domain.exceptions import ConfigurationError
-from ragcorp.domain.ports.structure import Named, SyntaxNeighbours
+from ragcorp.domain.ports.structure import SyntaxNeighbours
 from ragcorp.domain.structure.entities import CODE_KINDS, EntityIdentity, EntityKind, EntityRef
 from ragcorp.domain.structure.hydration import PRIORITIES, Anchor, AnchorReason, HydrationWarning
 
 MENTIONED = frozenset(reason for reason in AnchorReason if reason.value.startswith(("explicit", "probable")))
 CONTAINERS = frozenset({EntityKind.CLASS, EntityKind.SECTION, EntityKind.CLAUSE, EntityKind.ARTICLE})
 
-__all__ = [
-    "AnchorOptions", "MentionedFiles", "Resolution", "anchors", "mentioned_files", "resolve", "wanted_names",
-]  # fmt: skip
-
-_UNKNOWN: Mapping[str, int] = MappingProxyType({})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorOptions:
-    """Enabled anchors, and the maximum neighbours: of each kind for one symbol, and ``neighbours`` in all.
-
-    ``symbol_mentions`` covers all mentions but those of files. Raises ConfigurationError for a negative number.
-    """
+    """Enabled anchors, and the numbers of neighbours: by kind for a symbol, and in all. Raises ConfigurationError."""
 
     file_mentions: bool = True
     symbol_mentions: bool = True
@@ -90,24 +80,9 @@ def wanted_names(mentions: Sequence[Mention], *, options: AnchorOptions = _DEFAU
 
 
 def resolve(
-    mentions: Sequence[Mention],
-    files: MentionedFiles,
-    named: Mapping[str, Named[EntityRef]],
-    *,
-    of_documents: Mapping[UUID, tuple[EntityRef, ...]],
-    previous: Sequence[EntityRef] = (),
-    frequencies: Mapping[str, int] = _UNKNOWN,
-    chunks: int = 0,
-    options: AnchorOptions = _DEFAULT,
+    mentions: Sequence[Mention], files: MentionedFiles, evidence: Evidence, *, options: AnchorOptions = _DEFAULT
 ) -> Resolution:
-    """Return the mentioned files and entities, with a warning for each ambiguous mention.
-
-    ``of_documents`` are the entities of ``files.documents``, ``previous`` those of the episode, latest turn first, and
-    ``frequencies`` the numbers of chunks, out of ``chunks``, with each word.
-    """
-    evidence = Evidence(
-        named=named, of_documents=of_documents, previous=previous, frequencies=frequencies, chunks=chunks
-    )
+    """Return the mentioned files and entities, with a warning for each ambiguous mention."""
     mentioned = mentioned_entities(mentions, files, evidence) if options.symbol_mentions else MentionedEntities()
     return Resolution(
         files=files.files if options.file_mentions else (),
@@ -200,10 +175,7 @@ def _neighbours(
     anchored: frozenset[EntityIdentity],
     options: AnchorOptions,
 ) -> Iterator[tuple[EntityRef, AnchorReason, int]]:
-    """Yield neighbours with the order of their symbol: calls, callers, then the same file, nearest first.
-
-    Existing anchors do not count against the limit. Where there are too many, they are taken in rounds by symbol.
-    """
+    """Yield calls, callers, then the same file, nearest first, in rounds by symbol; anchors are not counted."""
     of_symbols = [neighbours.get(symbol.id, SyntaxNeighbours()) for symbol in symbols]
     kinds = (
         (AnchorReason.AST_CALLS, options.calls, [entry.calls for entry in of_symbols]),

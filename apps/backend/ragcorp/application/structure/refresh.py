@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from uuid import UUID
 
+from ragcorp.application.resilience.source_reports import reason_of
 from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.domain.documents import ParsedText
 from ragcorp.domain.exceptions import ConflictError, RagcorpError
@@ -31,18 +32,16 @@ class RefreshedStructure:
 
 
 Extract = Callable[[ParsedText, str, str], Awaitable[DocumentStructure]]
+"""Of the text, file name and path of a document."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshStructure:
-    """Processes the documents of all workspaces in batches, and resumes where it stopped.
+    """Processes all workspaces in batches, without a connection while it extracts; resumes where it stopped."""
 
-    ``extract`` gets text, file name and path of a document, and holds no connection.
-    """
-
-    def __init__(self, *, backlog: StructureBacklog, fingerprint: str, extract: Extract) -> None:
-        self._backlog = backlog
-        self._fingerprint = fingerprint
-        self._extract = extract
+    backlog: StructureBacklog
+    fingerprint: str
+    extract: Extract
 
     async def refresh(self, *, on_progress: Report = lambda done, total: None) -> RefreshedStructure:  # noqa: ARG005
         """Process each outdated document once, by id. Raises StorageUnavailableError."""
@@ -52,14 +51,14 @@ class RefreshStructure:
         if not total:
             return RefreshedStructure(documents=0, entities=0, waiting=0)
         after: UUID | None = None
-        while batch := await self._backlog.outdated(self._fingerprint, after=after, limit=BATCH):
+        while batch := await self.backlog.outdated(self.fingerprint, after=after, limit=BATCH):
             after = batch[-1].document_id
             structures = {
-                each.document_id: (each.content_hash, await self._extract(each.parsed, each.filename, each.path))
+                each.document_id: (each.content_hash, await self.extract(each.parsed, each.filename, each.path))
                 for each in batch
             }
             try:
-                saved = await self._backlog.save(structures)
+                saved = await self.backlog.save(structures)
             except ConflictError:  # a deadlock: these wait, the rest does not
                 continue
             documents += len(saved)
@@ -69,32 +68,27 @@ class RefreshStructure:
 
     async def count(self) -> int:
         """Return the number of outdated documents."""
-        return await self._backlog.count(self._fingerprint)
+        return await self.backlog.count(self.fingerprint)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StructureWorker:
-    """Refreshes at the start and every ``look_seconds``: other services may run other versions or extras.
+    """Refreshes every ``look_seconds``, as other services may run other versions; after failures sooner."""
 
-    Documents that failed or changed while they were read are retried after ``retry_seconds``.
-    """
-
-    def __init__(
-        self, *, refresh: RefreshStructure, retry_seconds: float = RETRY_SECONDS, look_seconds: float = LOOK_SECONDS
-    ) -> None:
-        self._refresh = refresh
-        self._retry_seconds = retry_seconds
-        self._look_seconds = look_seconds
+    refresh: RefreshStructure
+    retry_seconds: float = RETRY_SECONDS
+    look_seconds: float = LOOK_SECONDS
 
     async def run(self) -> None:
         """Run until cancelled; database outages and conflicting writes are retried."""
         while True:
             is_done = False
             try:
-                done = await self._refresh.refresh()
+                done = await self.refresh.refresh()
             except RagcorpError as error:
-                logger.warning("the entities wait: %s", getattr(error, "reason", error.code))
+                logger.warning("the entities wait: %s", reason_of(error))
             else:
                 is_done = not done.waiting
                 if done.documents:
                     logger.info("extracted %d entities of %d documents", done.entities, done.documents)
-            await asyncio.sleep(self._look_seconds if is_done else self._retry_seconds)
+            await asyncio.sleep(self.look_seconds if is_done else self.retry_seconds)

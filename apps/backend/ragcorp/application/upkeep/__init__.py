@@ -1,1 +1,1 @@
-"""Background maintenance: purging what has expired, and the progress of long tasks."""
+"""Background maintenance: purging expired data, and the progress of long tasks."""

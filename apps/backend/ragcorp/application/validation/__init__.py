@@ -1,1 +1,1 @@
-"""Checks and normalises what callers send before it reaches a use case. Pure; no storage."""
+"""Checks and normalises callers' input before it reaches a use case. Pure; no storage."""

@@ -18,7 +18,7 @@ MAX_EXTERNAL_ID = 500
 MAX_TITLE = 500
 MAX_LABEL = 100
 MAX_OWNER = 200
-"""As long as a principal's subject may be."""
+"""Equal to the limit of a principal's subject."""
 MAX_METADATA_BYTES = 16 * 1024
 MAX_METADATA_DEPTH = 8
 LANGUAGE_PATTERN = re.compile(r"[a-z]{2,3}")
@@ -59,20 +59,13 @@ def in_utc(moment: datetime) -> datetime:
     try:
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except OverflowError:
-        raise InvalidInputError(
-            "occurred_at is out of range.",
-            field="occurred_at",
-            limit="years 1 to 9999 in UTC",
-            remedy="Give a time in that range.",
+        raise InvalidInputError.out_of_range(
+            "occurred_at", "years 1 to 9999 in UTC", remedy="Give a time in that range."
         ) from None
 
 
 def owned_attributes(attributes: DocumentAttributes, principal: Principal) -> DocumentAttributes:
-    """Return the attributes with the owner that their scope needs.
-
-    Raises InvalidInputError for what the writer could not read back: above its clearance, private to
-    another subject, or of a group that it is not in.
-    """
+    """Set the owner of the scope. Raises InvalidInputError for what the writer could not read back."""
     if attributes.sensitivity > principal.clearance:
         raise InvalidInputError(
             "sensitivity is above your own clearance.",
@@ -103,17 +96,14 @@ def require_external_id(external_id: str) -> None:
     require_length(external_id, field="external_id", limit=MAX_EXTERNAL_ID, minimum=1)
     if any(ord(character) < 32 or ord(character) == 127 for character in external_id) or is_blank(external_id):
         raise InvalidInputError(
-            "external_id is blank or holds a control character.",
+            "external_id is blank or contains a control character.",
             field="external_id",
             remedy="Use a path or a plain name.",
         )
 
 
 def require_selection(prefix: str, filters: Filters, *, collection: Collection) -> None:
-    """Raise InvalidInputError for a prefix that no name can have, and unless prefix or filters narrow the collection.
-
-    Naming the collection itself narrows nothing.
-    """
+    """Raise InvalidInputError for an impossible prefix, and unless prefix or filters narrow the collection."""
     require_storable(prefix, field="prefix")
     if not prefix and narrowed_to(filters, collection) == ():
         raise InvalidInputError(
@@ -176,7 +166,7 @@ def _storable_value(value: object, *, depth: int) -> object:
         case list() | tuple():
             return [_storable_value(item, depth=depth + 1) for item in value]
     raise InvalidInputError(
-        "metadata holds a value that JSON cannot carry.",
+        "metadata contains a value that JSON cannot carry.",
         field="metadata",
         remedy="Use text, finite numbers, booleans, null, lists and objects.",
     )

@@ -1,4 +1,4 @@
-"""Makes entities and facts from what callers send: names of one line, in NFC. Pure."""
+"""Makes entities and facts from callers' input: names of one line, in NFC. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -31,11 +31,7 @@ def item_draft(
     speaker: str | None = None,
     entities: Sequence[str] = (),
 ) -> ItemDraft:
-    """Return an item whose texts are cleaned as those of documents are: NFC, no control characters, NUL as a space.
-
-    Names have one line; an empty session or speaker becomes None; repeated entities count once.
-    Raises InvalidInputError.
-    """
+    """Return an item with clean texts (NFC, no control characters) and one-line names. Raises InvalidInputError."""
     kinds = list(MemoryKind)
     if collection is Collection.MEMORY and attributes.artifact_type not in kinds:
         raise InvalidInputError(
@@ -55,10 +51,7 @@ def item_draft(
 
 
 def checked_draft(draft: ItemDraft, *, principal: Principal, max_metadata_bytes: int = MAX_METADATA_BYTES) -> ItemDraft:
-    """Return the draft with checked attributes and an owner. Raises InvalidInputError.
-
-    One without external_id gets its name from its content (see ``content_name``), so storing it again changes nothing.
-    """
+    """Check attributes and set the owner; an unnamed draft is named after its content. Raises InvalidInputError."""
     if draft.external_id is not None:
         require_external_id(draft.external_id)
     attributes = owned_attributes(

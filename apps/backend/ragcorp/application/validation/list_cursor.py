@@ -2,19 +2,21 @@
 
 import base64
 import binascii
+from typing import TypeVar
 
+from ragcorp.domain.documents import Page
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.text.checks import require_storable
 
 MAX_PAGE = 200
 
+Entry = TypeVar("Entry")
+
 
 def require_page_size(limit: int) -> None:
     """Raise InvalidInputError for a page of no or too many entries."""
     if not 1 <= limit <= MAX_PAGE:
-        raise InvalidInputError(
-            "limit is out of range.", field="limit", limit=f"1 to {MAX_PAGE}", remedy="Follow next_cursor."
-        )
+        raise InvalidInputError.out_of_range("limit", f"1 to {MAX_PAGE}", remedy="Follow next_cursor.")
 
 
 def encode(name: str, *, kind: str = "name") -> str:
@@ -32,6 +34,16 @@ def decode(cursor: str, *, kind: str = "name") -> str:
     if not name or encode(name, kind=kind) != cursor:
         raise foreign_cursor()
     return name
+
+
+def position(cursor: str | None) -> str | None:
+    """Return the name after which a page starts, None for the first page. Raises what ``decode`` does."""
+    return None if cursor is None else decode(cursor)
+
+
+def next_cursor(page: Page[Entry, str]) -> str | None:
+    """Return the cursor of the page after this one, if any."""
+    return None if page.next_after is None else encode(page.next_after)
 
 
 def foreign_cursor() -> InvalidInputError:

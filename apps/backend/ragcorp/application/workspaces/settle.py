@@ -1,6 +1,7 @@
 """Use case: complete the vectors and statistics of a workspace."""
 
 import asyncio
+from dataclasses import dataclass
 
 from ragcorp.application.upkeep.task_progress import Progress, Report, no_progress
 from ragcorp.domain.exceptions import EmbedderUnavailableError
@@ -14,19 +15,19 @@ LONGEST_WAIT_SECONDS = 150.0
 """Longer than a lease: entries that a dead process claimed are available again by then."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettleWorkspace:
     """Makes the missing vectors, then refreshes the statistics. ``embed_pending`` is None without a model."""
 
-    def __init__(self, *, embed_pending: BacklogEmbedding | None, workspaces: Workspaces) -> None:
-        self._embed_pending = embed_pending
-        self._workspaces = workspaces
+    embed_pending: BacklogEmbedding | None
+    workspaces: Workspaces
 
     async def settle(self, *, principal: Principal, progress: Progress = no_progress) -> None:
         """Return when all chunks have vectors and statistics. Raises EmbedderUnavailableError."""
-        if self._embed_pending is not None:
+        if self.embed_pending is not None:
             with progress("Making vectors", "passages") as report:
-                await self._embed(self._embed_pending, principal.workspace, report)
-        await self._workspaces.refresh_statistics(principal.workspace)
+                await self._embed(self.embed_pending, principal.workspace, report)
+        await self.workspaces.refresh_statistics(principal.workspace)
 
     async def _embed(self, embed_pending: BacklogEmbedding, workspace: str, report: Report) -> None:
         total = (await embed_pending.counts(workspace=workspace)).pending

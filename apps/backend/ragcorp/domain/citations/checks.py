@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 
 from ragcorp.domain.documents import Chunk
-from ragcorp.domain.text.sentences import SENTENCE_END
 
+SENTENCE_END = re.compile(r"(?<=[.!?…])[\"»”)\]]*\s+(?=[\"«“¿¡(\[]*[A-ZÁÉÍÓÚÜÑ0-9])|\n+")
 CITATION = re.compile(r"\[(\d{1,9})\]")
 _CITATIONS = re.compile(r"\[\s*(\d{1,9}(?:\s*[,;]\s*\d{1,9})*)\s*\]")
 _WORD = re.compile(r"\w+")
@@ -43,10 +43,7 @@ def best_quote(answer: str, n: int, content: str) -> str:
 
 
 def cited_lines(chunk: Chunk, quotes: Sequence[str]) -> tuple[int, int]:
-    """Return the first and last line, at most MAX_CITED_LINES, of the quotes of a passage in its document.
-
-    If they are further apart, return the lines of the first quote; if none is found, the first lines of the passage.
-    """
+    """Return the lines of the quotes, up to MAX_CITED_LINES, else of the first, else the passage's first lines."""
     # a chunk that starts inside a table repeats its header, whose lines are not those of its span
     repeated = max(0, chunk.content.count("\n") - (chunk.line_end - chunk.line_start))
     spans = [span for quote in quotes if (span := _span(chunk.content, quote)) is not None]

@@ -28,10 +28,7 @@ _QUOTES = str.maketrans(
 
 
 def harmless(text: str) -> str:
-    """Return text on one line, whose Markdown links and images, active tags and controls of direction do nothing.
-
-    A link [a](b) becomes [a] (b), the angles of a tag <img> single guillemets.
-    """
+    """Return one line of inert text: [a](b) becomes [a] (b), tags get single guillemets, control characters go."""
     plain = _LINK.sub("] ", HIDDEN.sub("", _CONTROLS.sub("", _LINE_ENDS.sub(" ", text))))
     return _TAG.sub(lambda tag: f"\u2039{tag[1]}{tag[2] and chr(0x203A)}", plain)
 

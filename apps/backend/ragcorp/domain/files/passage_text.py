@@ -77,10 +77,7 @@ def _part_of_line(line: str, marks: Sequence[Mark], *, limit: int) -> BoundedTex
 
 
 def text_around(line: str, mark: Mark, *, limit: int = MAX_LINE_TEXT) -> str:
-    """Return the stripped line, or whole words around the mark if it is longer than ``limit``.
-
-    A carriage return ends a line, as in documents.
-    """
+    """Return the stripped line, up to a carriage return; if longer than ``limit``, whole words around the mark."""
     end = line.find("\r", mark.end)
     first, last = line.rfind("\r", 0, mark.start) + 1, len(line) if end < 0 else end
     if last - first > limit:

@@ -24,10 +24,7 @@ def is_generic(name: str) -> bool:
 
 
 def shown_path(value: object) -> str | None:
-    """Return a path for citations, on one line and without control characters.
-
-    None if it names no file: not a string, blank, too long, or generic.
-    """
+    """Return a path on one line without control characters; None if blank, too long, generic or not a string."""
     if not isinstance(value, str) or len(value) > MAX_PATH:
         return None
     path = _UNSHOWN.sub("", _BREAKS.sub(" ", value))
@@ -40,10 +37,7 @@ def metadata_path(metadata: Mapping[str, object]) -> str | None:
 
 
 def document_path(*, path: str | None, external_id: str, metadata: Mapping[str, object], title: str) -> str | None:
-    """Return the path to cite for a document, or None.
-
-    In order: its own path unless it equals the external_id, the metadata's, the external_id, the title.
-    """
+    """Return the path to cite: the document's own, the metadata's, the external_id or the title; or None."""
     own = None if path == external_id else shown_path(path)
     return own or metadata_path(metadata) or shown_path(external_id) or shown_path(title)
 

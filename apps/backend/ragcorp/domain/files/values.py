@@ -115,17 +115,12 @@ class GrepRequest:
                 remedy="List fewer or shorter ones.",
             )
         if not 1 <= self.max_passages <= MAX_PASSAGES:
-            raise InvalidInputError(
-                "max is out of range.", field="max", limit=f"1 to {MAX_PASSAGES}", remedy="Ask for fewer passages."
-            )
+            raise InvalidInputError.out_of_range("max", f"1 to {MAX_PASSAGES}", remedy="Ask for fewer passages.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineSearch:
-    """A repository's search: lines that contain one of the ``terms``.
-
-    ``fold_accents``: a letter also matches itself with another accent or none. ``max_lines`` bounds the matched lines.
-    """
+    """A search for lines with any of ``terms``. ``fold_accents`` ignores accents; ``max_lines`` bounds matches."""
 
     terms: tuple[str, ...]
     mode: GrepMode = GrepMode.LITERAL
@@ -161,10 +156,7 @@ class MatchedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkippedFiles:
-    """Counts of files that were not searched: binary, too large, refused or unreadable.
-
-    The counts do not depend on the query, so they reveal nothing about files that may not be read.
-    """
+    """Counts of unsearched files, which do not depend on the query: they reveal nothing about unreadable files."""
 
     binary: int = 0
     too_large: int = 0
@@ -173,10 +165,7 @@ class SkippedFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileMatches:
-    """The result of a file search. ``cut``: it stopped at a limit. ``timed_out``: it stopped at its deadline.
-
-    ``unavailable`` are the roots that could not be entered.
-    """
+    """Result of a file search; ``cut``: stopped at a limit. ``unavailable`` roots could not be entered."""
 
     files: tuple[MatchedFile, ...]
     searched: int

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from ragcorp.domain.documents import Chunk
+from ragcorp.domain.documents import Chunk, Page
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
 
@@ -15,10 +15,7 @@ ChunkPosition = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkSelection:
-    """Chunks of artifacts whose external_id starts with ``prefix``, or is ``artifact``, and that meet ``filters``.
-
-    ``lines``: only chunks that overlap the lines from the first to the last.
-    """
+    """Chunks of artifacts by prefix or ``artifact``, by ``filters``, and by overlap with ``lines`` (first, last)."""
 
     prefix: str = ""
     artifact: str | None = None
@@ -26,20 +23,12 @@ class ChunkSelection:
     lines: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChunkPage:
-    """A page of chunks in the order of the artifacts' external_id and the text; ``next_after`` is None at the end."""
-
-    chunks: tuple[Chunk, ...]
-    next_after: ChunkPosition | None
-
-
 class ChunkCatalogue(Protocol):
-    """Lists the chunks of documents that are not deleted. Outages are a StorageUnavailableError."""
+    """Lists chunks of existing documents by external_id, in text order. Outages are a StorageUnavailableError."""
 
     async def list_page(
         self, selection: ChunkSelection, *, principal: Principal, limit: int, after: ChunkPosition | None = None
-    ) -> ChunkPage: ...
+    ) -> Page[Chunk, ChunkPosition]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

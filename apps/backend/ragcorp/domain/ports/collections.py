@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from ragcorp.domain.collections import Facets, Item, ItemDraft, ItemOutcome, ItemPage, ItemSelection
-from ragcorp.domain.documents import Chunk
+from ragcorp.domain.collections import Facets, Item, ItemDraft, ItemSelection
+from ragcorp.domain.documents import Chunk, Page, WriteOutcome
 from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.storage import SimilarChunks
@@ -18,27 +18,25 @@ from ragcorp.domain.search.candidates import Description, Features
 class ItemRepository(Protocol):
     """The items of one collection (memory or history). Outages are a StorageUnavailableError."""
 
-    async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[ItemOutcome]:
-        """Create or replace the items, in one transaction; equal items stay unchanged.
+    async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[WriteOutcome]:
+        r"""Create or replace items in one transaction; the last draft of a name wins.
 
-        The last of several drafts with one ``external_id`` wins. Raises ConflictError for an existing item that the
-        principal may not read. Generated names are always free and do not reveal the content that they derive from.
+        Raises ConflictError for an item that the principal may not read. Generated names are free and reveal no
+        content.
         """
 
     async def change(
         self, external_id: str, change: Callable[[Item], ItemDraft], *, principal: Principal
-    ) -> ItemOutcome:
-        """Replace the item by the result of ``change``, a pure function, under one lock.
-
-        Raises NotFoundError, and the errors of ``change``.
-        """
+    ) -> WriteOutcome:
+        """Replace the item by ``change(item)``, pure, under one lock. Raises NotFoundError, and its errors."""
 
     async def get(self, external_id: str, *, principal: Principal) -> Item:
         """Raises NotFoundError."""
 
     async def list_page(
         self, selection: ItemSelection, *, principal: Principal, limit: int, after: str | None = None
-    ) -> ItemPage: ...
+    ) -> Page[Item, str]:
+        """Return items in the order of ``external_id``, from above the name ``after``."""
 
     async def latest_of_conversation(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
         """Return the principal's own last private items of a session, oldest first (by occurred_at, then id).
@@ -62,10 +60,7 @@ class CollectionChannels(Protocol):
     async def matching(
         self, query: str, *, principal: Principal, filters: Filters, limit: int, since: datetime | None = None
     ) -> tuple[RankedList, bool]:
-        """Return up to ``limit`` items by BM25 over the readable ones, and whether a budget cut the search.
-
-        ``since``: only items that occurred at that moment or later.
-        """
+        """Return up to ``limit`` items by BM25, none from before ``since``, and whether a budget cut the search."""
 
 
 class CandidateStore(Protocol):
@@ -74,10 +69,7 @@ class CandidateStore(Protocol):
     async def describe(
         self, keys: Sequence[HitKey], *, principal: Principal, filters: Filters = ()
     ) -> dict[HitKey, Description]:
-        """Return the candidates that pass the filters, in one round trip.
-
-        A collection without one of the filtered fields has none.
-        """
+        """Return the candidates that pass the filters, in one round trip; a lacking field lets none pass."""
 
     async def features(self, keys: Sequence[HitKey], *, principal: Principal) -> Features:
         """Return cosines and lexemes for diversification, in one round trip; for some twenty candidates."""

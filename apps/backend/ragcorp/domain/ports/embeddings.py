@@ -14,11 +14,7 @@ Rejected = Mapping[str, Mapping[int, bytes]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelState:
-    """A model that is active or has stored vectors.
-
-    ``vectors`` counts the texts with a vector of it, ``missing`` those without, ``indexes`` the valid indexes among
-    ``all_indexes``.
-    """
+    """A model that is active or has vectors: texts with and without one (``missing``), and valid ``indexes`` of all."""
 
     model: EmbeddingModel
     active: bool
@@ -35,10 +31,7 @@ class Reembedding(Protocol):
     """Kinds of text with vectors: chunks, memory items and so on."""
 
     def exclusively(self) -> AbstractAsyncContextManager[None]:
-        """Hold the exclusive right to change models for the block.
-
-        Raises ConflictError while another process has it, ConfigurationError for a role without the privilege.
-        """
+        """Lock changes of the model. Raises ConflictError, or ConfigurationError without the privilege."""
 
     async def models(self) -> Sequence[ModelState]:
         """Return the models, by name and width."""
@@ -77,10 +70,7 @@ class Reembedding(Protocol):
 
 
 class EmbeddingCacheUpkeep(Protocol):
-    """Inspects and prunes the cache of all workspaces, which has no vectors of the indexes.
-
-    ``model`` is a model's name, None for all. Outages are a StorageUnavailableError.
-    """
+    """Maintains the cache of all workspaces, for one ``model`` or all. Outages are a StorageUnavailableError."""
 
     async def status(self) -> Sequence[CachedVectors]:
         """Return one entry per model of the database, by name and width, even without cached vectors."""

@@ -17,17 +17,10 @@ class FileRepository(Protocol):
         """The logical names of the roots, in the order in which a bare path is tried."""
 
     async def search(self, search: LineSearch, *, seconds: float) -> FileMatches:
-        """Return the lines that match, file by file.
-
-        After ``seconds`` it returns the results so far (``timed_out``). Raises InvalidInputError for a pattern that is
-        no regular expression or too large, and SourceUnavailableError if no search can run.
-        """
+        """Return matching lines, those found in ``seconds``. Raises InvalidInputError or SourceUnavailableError."""
 
     async def names(self, path: str) -> tuple[str, ...]:
-        """Return the paths by which the file at ``path`` can be read, ``root/relative`` first.
-
-        Raises a FileAccessError, and InvalidInputError for an invalid path.
-        """
+        """Return the paths of the file, ``root/relative`` first. Raises a FileAccessError, or InvalidInputError."""
 
     async def read(self, path: str, *, line_start: int | None = None, line_end: int | None = None) -> FileText:
         """Return a file, or lines of it. Raises a FileAccessError, and InvalidInputError for an invalid range."""
@@ -56,22 +49,22 @@ class HostPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileLines:
-    """Lines of a file and the texts of its matches.
+    """Lines of a file and the texts of its matches; without lines, the file.
 
-    ``names`` are the paths by which a stored document may know the file, ``root/relative`` first. ``line_texts`` are
-    some of the matched lines, stripped; of a long one the part around its match.
+    ``names`` are the paths by which a stored document may refer to the file, ``root/relative`` first. ``line_texts``
+    are some of the matched lines, stripped; of a long one the part around its match.
     """
 
     names: tuple[str, ...]
-    line_start: int
-    line_end: int
-    matched_lines: tuple[int, ...]
-    matched_texts: tuple[str, ...]
+    line_start: int = 1
+    line_end: int = 1
+    matched_lines: tuple[int, ...] = ()
+    matched_texts: tuple[str, ...] = ()
     line_texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownLines:
+class StoredLines:
     """Stored data about lines of a file.
 
     ``readable`` is False if a document of that path is stored that the caller may not read, ``passes`` if the filters
@@ -88,9 +81,9 @@ class KnownLines:
 class FileDocuments(Protocol):
     """Looks up which files are stored documents. One round trip per call."""
 
-    async def known(
+    async def look_up(
         self, lines: Sequence[FileLines], *, principal: Principal, filters: Filters = ()
-    ) -> list[KnownLines]:
+    ) -> list[StoredLines]:
         """Return one answer for each, in order. Raises StorageUnavailableError."""
 
 

@@ -33,7 +33,7 @@ class FileStamp(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundFile:
+class ScannedFile:
     """A file of a tree as a scan saw it, at ``seen_ns`` on the clock of the wall."""
 
     entry: FileEntry
@@ -45,16 +45,13 @@ class FoundFile:
 class FolderScan:
     """Files in the order of their names, and the paths below which no look was possible ('' is the whole tree)."""
 
-    files: tuple[FoundFile, ...]
+    files: tuple[ScannedFile, ...]
     unlisted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedTree:
-    """A folder by its real path; ``only`` is the file to watch, if it is just one.
-
-    ``key`` identifies the folder in storage; it is not a path.
-    """
+    """A folder by its real path, or one file of it (``only``). ``key`` identifies it in storage."""
 
     root: Path
     key: bytes
@@ -63,10 +60,7 @@ class WatchedTree:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeState:
-    """Whether a tree can be compared. ``identity`` (device and inode of the root) is None where it cannot be listed.
-
-    ``empty``: the folder contains nothing, like that of an unmounted disk.
-    """
+    """``identity`` (device and inode) is None where the root cannot be listed; ``empty``: like an unmounted disk."""
 
     identity: tuple[int, int] | None
     empty: bool = False
@@ -105,7 +99,7 @@ class FolderFiles(Protocol):
         """Return the paths at which there is no file to ingest at this moment."""
 
 
-class KnownFile(NamedTuple):
+class RecordedFile(NamedTuple):
     """The record of a file of a tree.
 
     ``stamp`` is None while it is being stored; ``settled``: the stamp was old enough to be trusted when it was taken.
@@ -144,9 +138,9 @@ class FileRecord(NamedTuple):
 class FolderRecords(Protocol):
     """Which documents were stored from which tree. Outages are a StorageUnavailableError."""
 
-    async def known(
+    async def recorded(
         self, folder: bytes, *, prefix: str, principal: Principal, below: Collection[str] | None = None
-    ) -> list[KnownFile]:
+    ) -> list[RecordedFile]:
         """Return the records of a tree, or of some of its paths and everything below them."""
 
     async def count(self, folder: bytes, *, prefix: str, principal: Principal) -> int: ...
@@ -162,10 +156,7 @@ class FolderRecords(Protocol):
     async def confirm(self, folder: bytes, records: Sequence[FileRecord], *, principal: Principal) -> None: ...
 
     async def forget(self, folder: bytes, external_ids: Sequence[str], *, principal: Principal) -> frozenset[str]:
-        """Soft-delete the documents and delete their records, in one transaction; return the deleted ones.
-
-        A document that another caller has stored, replaced or changed since stays.
-        """
+        """Soft-delete the documents that only this tree wrote, with their records, in one transaction; return them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,11 +180,7 @@ class FolderWatching(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderOptions:
-    """How the files of a tree become documents.
-
-    ``prefix`` goes before each external_id. ``by_kind``: source code is of artifact_type ``code``.
-    ``allow_deletions``: also most of the documents at once, or all.
-    """
+    """Documents of a tree: the prefix of external_ids, code as a kind (``by_kind``), and large deletions."""
 
     attributes: DocumentAttributes
     prefix: str = ""
@@ -245,6 +232,7 @@ class WatchEvent:
 
 OnEvent = Callable[[WatchEvent], None]
 OnProgress = Callable[[int, int], None]
+"""Receives the number of files that are done, and of all."""
 
 
 @dataclass(slots=True, kw_only=True)

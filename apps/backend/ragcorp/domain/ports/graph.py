@@ -4,20 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
 
+from ragcorp.domain.documents import Page, SaveOutcome
 from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.extraction import Extraction, ExtractionTask, ExtractorVersion
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.graph import (
-    Entity,
-    EntityDraft,
-    EntityPage,
-    Fact,
-    FactDraft,
-    FactPage,
-    GraphFailure,
-    GraphOutcome,
-    GraphSelection,
-)
+from ragcorp.domain.graph import Entity, EntityDraft, Fact, FactDraft, GraphSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import RankedList
 
@@ -31,9 +22,7 @@ class GraphRepository(Protocol):
     readable if one of those facts is.
     """
 
-    async def save_entities(
-        self, drafts: Sequence[EntityDraft], *, principal: Principal
-    ) -> list[GraphOutcome | GraphFailure]:
+    async def save_entities(self, drafts: Sequence[EntityDraft], *, principal: Principal) -> list[SaveOutcome]:
         """Create or replace the entities; equal ones stay unchanged. The failure of one stops no other."""
 
     async def get_entity(self, external_id: str, *, principal: Principal) -> Entity:
@@ -41,28 +30,20 @@ class GraphRepository(Protocol):
 
     async def list_entities(
         self, selection: GraphSelection, *, principal: Principal, limit: int, after: str | None = None
-    ) -> EntityPage: ...
+    ) -> Page[Entity, str]: ...
 
     async def delete_entity(self, external_id: str, *, principal: Principal) -> None:
-        """Delete an entity and its facts. Raises NotFoundError.
+        """Delete an entity and its facts; with unreadable facts it stays, undeclared. Raises NotFoundError."""
 
-        Facts that the principal may not read stay; then the entity stays too, undeclared and without a description.
-        """
-
-    async def save_facts(
-        self, drafts: Sequence[FactDraft], *, principal: Principal
-    ) -> list[GraphOutcome | GraphFailure]:
-        """Create or replace the facts; equal ones stay unchanged. The failure of one stops no other.
-
-        Unknown entities that a fact names are created, undeclared.
-        """
+    async def save_facts(self, drafts: Sequence[FactDraft], *, principal: Principal) -> list[SaveOutcome]:
+        """As ``save_entities``. Unknown entities that a fact names are created, undeclared."""
 
     async def get_fact(self, external_id: str, *, principal: Principal) -> Fact:
         """Raises NotFoundError."""
 
     async def list_facts(
         self, selection: GraphSelection, *, principal: Principal, limit: int, after: str | None = None
-    ) -> FactPage: ...
+    ) -> Page[Fact, str]: ...
 
     async def delete_fact(self, external_id: str, *, principal: Principal) -> None:
         """Delete a fact, and its undeclared entities without another fact. Raises NotFoundError."""
@@ -71,9 +52,7 @@ class GraphRepository(Protocol):
 class DraftSaving(Protocol[Draft_contra]):
     """Stores entities, or facts, in batches; a bad one is reported in its place."""
 
-    async def save_many(
-        self, drafts: Sequence[Draft_contra], *, principal: Principal
-    ) -> list[GraphOutcome | GraphFailure]: ...
+    async def save_many(self, drafts: Sequence[Draft_contra], *, principal: Principal) -> list[SaveOutcome]: ...
 
 
 class GraphSearch(Protocol):
@@ -89,10 +68,7 @@ class GraphSearch(Protocol):
         limit: int,
         now: datetime | None = None,
     ) -> RankedList:
-        """Return up to ``limit`` facts by score, then id; of equal scores, facts that ended before ``now`` come last.
-
-        Without an ``embedding``, entities are looked up by name only.
-        """
+        """Return facts by score, then id, ended ones last among equals; without ``embedding`` by names only."""
 
 
 class FactExtractor(Protocol):
@@ -113,20 +89,14 @@ class ExtractionStore(Protocol):
     async def waiting(
         self, version: ExtractorVersion, *, principal: Principal, document: str | None, limit: int, after: int = 0
     ) -> list[ExtractionTask]:
-        """Return readable chunks that this extractor has not processed, by chunk id, above ``after``.
-
-        ``document`` is an external_id. Raises NotFoundError if there is no such document.
-        """
+        """Return unprocessed readable chunks by id, above ``after``. Raises NotFoundError for a ``document``."""
 
     async def count_waiting(self, version: ExtractorVersion, *, principal: Principal, document: str | None) -> int: ...
 
     async def store(
         self, task: ExtractionTask, extraction: Extraction, *, version: ExtractorVersion, principal: Principal
     ) -> int:
-        """Replace the facts that were extracted from the chunk; return their number, 0 if the chunk is gone.
-
-        They cite the chunk and have its visibility.
-        """
+        """Replace the chunk's facts, which cite it and have its visibility; return their number, 0 if it is gone."""
 
     async def remove_stale(self, *, principal: Principal) -> int:
         """Delete extracted facts and cached extractions whose chunk is gone; return the number of facts."""

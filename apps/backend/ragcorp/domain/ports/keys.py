@@ -43,10 +43,9 @@ class Authenticator(Protocol):
     """Identifies the caller of a request."""
 
     async def caller(self, credential: str | None) -> Caller:
-        """Return the caller for ``id.secret``, or for no credential at all.
+        r"""Return the caller; without a credential the local user, while there is no key.
 
-        Raises the same UnauthenticatedError for an unknown, wrong, expired, revoked or malformed credential, and for
-        none if any key exists. Raises StorageUnavailableError if the store cannot be read.
+        Raises the same UnauthenticatedError for every bad credential, and StorageUnavailableError.
         """
 
 

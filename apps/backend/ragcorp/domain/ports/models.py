@@ -16,7 +16,7 @@ class Embedder(Protocol):
 
     @property
     def batch_size(self) -> int:
-        """How many passages are best sent in one call."""
+        """The preferred number of passages per call."""
 
     async def embed_query(self, text: str) -> Vector: ...
 
@@ -37,7 +37,7 @@ class EmbeddingCache(Protocol):
     """Vectors by (workspace, content hash, model, width). Outages are a StorageUnavailableError."""
 
     async def get(self, keys: Sequence[bytes], *, model: EmbeddingModel, workspace: str) -> Mapping[bytes, Vector]:
-        """Return those of ``keys`` (SHA-256 of what was embedded) that are known, and mark them as used."""
+        """Return the cached vectors of ``keys`` (SHA-256 of the embedded text), and mark them as used."""
 
     async def put(self, vectors: Mapping[bytes, Vector], *, model: EmbeddingModel, workspace: str) -> None: ...
 
@@ -61,7 +61,7 @@ class QuestionRewriter(Protocol):
     def name(self) -> str: ...
 
     async def rewrite(self, question: str, turns: Sequence[Item]) -> str:
-        """Return the question as it would be asked without the ``turns`` before it (oldest first), on one line."""
+        """Return a question that is complete without the ``turns`` before it (oldest first), on one line."""
 
     async def aclose(self) -> None: ...
 

@@ -7,7 +7,7 @@ from ragcorp.domain.search.rollout import Arm, ShadowOutcome
 
 
 class RolloutObserver(Protocol):
-    """Counts what a roll-out does."""
+    """Counts events of a roll-out."""
 
     def rollout_set(self, *, percent: float, shadow: bool) -> None:
         """Record the share of queries in the new arm, 0 to 100, and whether shadows run."""
@@ -19,7 +19,7 @@ class RolloutObserver(Protocol):
 
 
 class EmbeddingCacheObserver(Protocol):
-    """Counts how vectors came."""
+    """Counts vectors by their origin."""
 
     def vectors_served(self, cache: CacheName, outcome: CacheOutcome, *, count: int = 1) -> None: ...
 

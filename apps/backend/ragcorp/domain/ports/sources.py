@@ -57,7 +57,7 @@ class SourceAnswer:
     """The answer of a source; most sources set ``ranked_list`` alone.
 
     ranked_list: the hits, best first
-    further: more lists of the same lookup, with names of their own
+    further: more lists of the same lookup, with their own names
     emphasis: factors of the weights of lists, by name; linear fusion applies them
     incomplete: a short word for why some evidence was not searched; it is named in ``degraded``
     seen: the share in [0, 1] of the evidence that was searched; the weight is multiplied by it
@@ -88,7 +88,7 @@ class SourceAnswer:
 
     def __post_init__(self) -> None:
         if not isinstance(self.ranked_list, RankedList):
-            raise InvalidRankingError("A source's answer holds a ranked list.", field="ranked_list")
+            raise InvalidRankingError("A source's answer contains a ranked list.", field="ranked_list")
         if self.incomplete is not None and not (isinstance(self.incomplete, str) and self.incomplete):
             raise InvalidRankingError("What makes an answer incomplete is a short word.", field="incomplete")
         if not isinstance(self.seen, float | int) or not 0 <= self.seen <= 1:
@@ -129,10 +129,7 @@ class RetrievalSource(Protocol):
 
 
 class FusionService(Protocol):
-    """Fuses ranked lists into one ranking. Pure: equal lists give an identical ranking.
-
-    ``weights`` are by list name, default 1; ``k`` is the rank constant of a fusion by rank.
-    """
+    """Fuses ranked lists. Pure. ``weights`` are by list name, default 1; ``k`` is the rank constant."""
 
     def fuse(
         self, lists: Sequence[RankedList], *, weights: Mapping[str, float] | None = None, k: int | None = None

@@ -1,7 +1,7 @@
-"""Ports of what the service says of itself."""
+"""Ports of the service's status."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Coroutine, Sequence
+from typing import Any, Protocol
 
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.status import ContentCounts, PartStatus
@@ -15,7 +15,7 @@ class ContentCounter(Protocol):
 
 
 class DatabaseLook(Protocol):
-    """Looks at what a search takes for granted."""
+    """Checks the database for searches."""
 
-    async def __call__(self) -> Sequence[PartStatus]:
-        """Return the parts that do not do all their work; none where all is well. Raises RagcorpError."""
+    def __call__(self) -> Coroutine[Any, Any, Sequence[PartStatus]]:
+        """Return the degraded parts. Raises RagcorpError."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
-from ragcorp.domain.documents import Chunk, ChunkDraft, Document, DocumentAttributes, ParsedText, SourceFile
-from ragcorp.domain.embeddings import EmbeddingModel, Vector
+from ragcorp.domain.documents import Chunk, ChunkDraft, Document, DocumentAttributes, Page, ParsedText, SourceFile
+from ragcorp.domain.embeddings import BacklogCounts, EmbeddingModel, Vector
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.principal import Principal
@@ -67,10 +67,7 @@ class LexemeCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisibleFrequencies:
-    """The number of chunks that a principal may read, and how many contain each lexeme (up to ``counted_up_to``).
-
-    ``everything``: the principal may read all of the workspace.
-    """
+    """Counts of readable chunks, in all and by lexeme (to ``counted_up_to``); ``everything``: all are readable."""
 
     chunks: int
     everything: bool
@@ -87,24 +84,13 @@ class DocumentSelection:
     deleted: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentPage:
-    """A page of documents in the order of ``external_id``; ``next_after`` is None at the end."""
-
-    documents: tuple[Document, ...]
-    next_after: str | None
-
-
 class DocumentRepository(Protocol):
     """Finds chunks of one workspace at a time. Outages are a StorageUnavailableError."""
 
     async def find_similar_chunks(
         self, embedding: Vector, *, principal: Principal, filters: Filters = (), limit: int
     ) -> SimilarChunks:
-        """Return up to ``limit`` chunks by cosine similarity in [-1, 1], best first, ties by chunk id.
-
-        A filter that leaves at least ``limit`` chunks with vectors always yields ``limit``.
-        """
+        """Return the ``limit`` nearest chunks that pass the filters, by cosine in [-1, 1], ties by chunk id."""
 
     async def find_chunks_full_text(
         self,
@@ -159,22 +145,13 @@ class DocumentStore(Protocol):
         """Return the documents, given as content hash by external_id, that are stored unchanged."""
 
     async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[IngestResult]:
-        """Create the documents or swap their chunks, in one transaction; equal documents stay unchanged.
-
-        Raises ConflictError for an existing document that the principal may not read.
-        """
+        """Create or replace documents in one transaction. Raises ConflictError for unreadable documents."""
 
     async def replace(self, write: DocumentWrite, *, expected: bytes, principal: Principal) -> IngestResult:
-        """Swap a document's chunks as ``save_many`` does, unless it changed since the caller read it.
-
-        Raises ConflictError unless it exists, is not deleted and has the content hash ``expected``.
-        """
+        """Replace a document. Raises ConflictError unless it exists with the content hash ``expected``."""
 
     async def restore(self, write: DocumentWrite, *, principal: Principal) -> IngestResult:
-        """Bring a soft-deleted document back with its chunks.
-
-        Raises NotFoundError unless it is still deleted and still has the content hash of ``write``.
-        """
+        """Restore a soft-deleted document with chunks. Raises NotFoundError unless it still has that content hash."""
 
     async def get(self, external_id: str, *, principal: Principal, deleted: bool = False) -> Document:
         """Raises NotFoundError."""
@@ -187,13 +164,11 @@ class DocumentStore(Protocol):
 
     async def list_page(
         self, selection: DocumentSelection, *, principal: Principal, limit: int, after: str | None = None
-    ) -> DocumentPage: ...
+    ) -> Page[Document, str]:
+        """Return documents in the order of ``external_id``, from above the name ``after``."""
 
     async def soft_delete(self, selection: DocumentSelection, *, principal: Principal) -> int:
-        """Hide the selected documents; return their number.
-
-        Their chunks leave every index in the same transaction; text and original stay until a purge.
-        """
+        """Hide documents and remove their chunks from all indexes, in one transaction; return their number."""
 
     async def soft_delete_one(self, external_id: str, *, principal: Principal) -> None:
         """Hide one document. Raises NotFoundError."""
@@ -204,23 +179,17 @@ class DocumentStore(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingChunk:
-    """A text that waits for its vector: a chunk's, an item's or an entity's.
-
-    ``chunk_id`` is the id of its row; ``index_hash`` is the SHA-256 of ``index_text``.
-    """
+    """Text of a chunk, item or entity without a vector: the id of its row, and the SHA-256 of the text."""
 
     chunk_id: int
     workspace: str
     index_text: str
     index_hash: bytes
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BacklogCounts:
-    """The number of texts that wait for a vector, and how many of them failed too often to be retried."""
-
-    pending: int
-    failed: int
+    @property
+    def key(self) -> tuple[str, bytes]:
+        """Workspace and hash: equal texts of a workspace have one vector."""
+        return self.workspace, self.index_hash
 
 
 class EmbeddingBacklog(Protocol):
@@ -238,18 +207,12 @@ class EmbeddingBacklog(Protocol):
         """Lease up to ``limit`` texts; none if ``model`` is not the active model."""
 
     async def complete(self, vectors: Mapping[PendingChunk, Vector], *, model: EmbeddingModel) -> None:
-        """Store the vectors, cache those of documents, and dequeue the texts if ``model`` is the active model.
-
-        Deleted rows and rows whose text changed are skipped.
-        """
+        """Store vectors, and dequeue texts if ``model`` is active. Skips deleted and changed rows."""
 
     async def fail(
         self, chunks: Sequence[PendingChunk], *, reason: str, retry_in_seconds: float, max_attempts: int
     ) -> None:
-        """Delay the texts, twice as long each time; after ``max_attempts`` they wait for ``enqueue_missing``.
-
-        Rows whose text changed are skipped.
-        """
+        """Delay the texts, doubling each time, up to ``max_attempts``. Skips changed rows."""
 
     async def release(self, chunk_ids: Sequence[int]) -> None:
         """Return a lease unused."""

@@ -11,7 +11,7 @@ from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.structure.entities import DocumentStructure, EntityIdentity, EntityRef, EntityText, FileRef
 
-Found = TypeVar("Found")
+Match = TypeVar("Match")
 
 
 class Tokenizer(Protocol):
@@ -34,13 +34,10 @@ class StructureExtractor(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named(Generic[Found]):
-    """The matches of a name: up to a limit in a total order; ``matches`` counts all (1,000 at most).
+class Named(Generic[Match]):
+    """Matches of a name, up to a limit; ``matches`` counts up to 1,000. ``nearness`` has a weight for each, or none."""
 
-    ``nearness[i]`` is the weight of the ``near`` words that ``found[i]`` has; empty without such words.
-    """
-
-    found: tuple[Found, ...]
+    items: tuple[Match, ...]
     matches: int
     nearness: tuple[float, ...] = ()
 
@@ -67,10 +64,7 @@ class SimilarEntity:
 
 
 class StructureIndex(Protocol):
-    """Looks up entities of readable documents that meet the filters; every order is total.
-
-    Filters on fields that documents lack match nothing. Outages are a StorageUnavailableError.
-    """
+    """Looks up entities of readable documents in total orders. Outages are a StorageUnavailableError."""
 
     async def files(
         self,
@@ -109,12 +103,9 @@ class StructureIndex(Protocol):
     async def within(
         self, entities: Sequence[EntityRef], *, principal: Principal, limit: int
     ) -> Mapping[int, tuple[EntityRef, ...]]:
-        """Return, by entity id, the first ``limit`` entities inside each entity (at any depth), in text order.
+        """Return, by entity id, the first entities inside it at any depth, in text order, without identifiers."""
 
-        Without identifiers, which repeat one of its lines.
-        """
-
-    async def known(
+    async def existing(
         self, identities: Sequence[EntityIdentity], *, principal: Principal, filters: Filters = ()
     ) -> Mapping[EntityIdentity, EntityRef]:
         """Return the entities that exist."""
@@ -127,10 +118,7 @@ class StructureIndex(Protocol):
     async def similar(
         self, embedding: Vector, *, principal: Principal, filters: Filters = (), limit: int
     ) -> tuple[SimilarEntity, ...]:
-        """Return the ``limit`` most similar entities, best first, then by path and position.
-
-        Symbols have vectors of their own; entities of other texts are found by the vectors of their chunks.
-        """
+        """Return the most similar entities, then by path and position; entities of prose by their chunks' vectors."""
 
     async def at_chunks(
         self, chunk_ids: Sequence[str], *, principal: Principal, filters: Filters = ()
@@ -159,9 +147,6 @@ class StructureBacklog(Protocol):
         """Return the first ``limit`` whose id is greater than ``after``, by id."""
 
     async def save(self, structures: Mapping[UUID, tuple[bytes, DocumentStructure]]) -> frozenset[UUID]:
-        """Swap the entities of documents; return the ids of those documents.
-
-        Documents whose content hash changed are skipped, as are those with newer entities that these do not replace.
-        """
+        """Replace the entities of unchanged documents, unless theirs are newer; return the ids of these documents."""
 
     async def count(self, fingerprint: str) -> int: ...

@@ -16,30 +16,23 @@ class DocumentParser(Protocol):
 
     @property
     def suffixes(self) -> frozenset[str]:
-        """The file name suffixes it takes, lower case with the dot."""
+        """The supported file name suffixes, lower case with the dot."""
 
     def media_type(self, filename: str, declared: str | None = None) -> str:
-        """Return the media type of a file by its name, else by the ``declared`` type.
-
-        Raises UnsupportedMediaTypeError where no parser takes it.
-        """
+        """Return the type by file name, else as ``declared``. Raises UnsupportedMediaTypeError."""
 
     def is_plain(self, filename: str) -> bool:
         """Return whether the text of a file of that name is plain (see ``ParsedText``)."""
 
     def parse(self, file: SourceFile) -> ParsedText:
-        """Return the text in Unicode NFC without NUL.
-
-        Raises UnsupportedMediaTypeError, or UnreadableDocumentError for a corrupt, encrypted or scanned
-        file (no text layer); both name the remedy.
-        """
+        """Return the text in NFC without NUL. Raises UnsupportedMediaTypeError or UnreadableDocumentError."""
 
 
 class Chunker(Protocol):
     """Cuts text into passages that follow its structure. Pure, deterministic and blocking."""
 
     def fingerprint(self, *, plain: bool) -> str:
-        """Names algorithm and parameters: another fingerprint means that other chunks may come out."""
+        """Identifies algorithm and parameters: with another fingerprint the chunks may differ."""
 
     def chunk(self, parsed: ParsedText) -> Sequence[ChunkDraft]:
         """Return the passages in order, ``chunk_index`` from 0. Blank text has none."""
@@ -66,7 +59,7 @@ class ReadingPool(Protocol):
 
 
 class TextAnalyzer(Protocol):
-    """Sees text as the full-text index sees it."""
+    """Analyses text like the full-text index."""
 
     async def lexemes(self, texts: Sequence[str], *, language: str) -> list[frozenset[str]]:
         """Return the content lexemes (stemmed, without stop words) of each text."""
@@ -75,11 +68,11 @@ class TextAnalyzer(Protocol):
         """Return the number of chunks of the workspace with each lexeme, up to a bound that the adapter names."""
 
     async def count_chunks(self, *, workspace: str) -> int:
-        """Return how many chunks the workspace has."""
+        """Return the number of chunks of the workspace."""
 
 
 class DocumentContext(Protocol):
-    """What documents say outside the passages at hand. Only for documents that the caller may read."""
+    """Text of documents outside the given passages. Only for documents that the caller may read."""
 
     async def openings(self, document_ids: Sequence[UUID], *, workspace: str) -> dict[UUID, str]:
         """Return the first words of each document: they contain its title, parties, version and date."""
@@ -94,7 +87,7 @@ class LanguageDetector(Protocol):
     """Names the language of a text. Pure and quick."""
 
     def detect(self, text: str) -> str:
-        """Return an ISO 639-1 code; the default language of the content where the text does not tell."""
+        """Return an ISO 639-1 code; the default language of the content if the text is inconclusive."""
 
 
 class QueryLanguages(Protocol):
@@ -103,4 +96,4 @@ class QueryLanguages(Protocol):
     async def query_languages(self, workspace: str, *, default: str) -> tuple[str, ...]: ...
 
     async def set_default(self, workspace: str, language: str | None) -> None:
-        """Choose the first language (ISO 639); None takes the choice back."""
+        """Choose the first language (ISO 639); None resets it."""

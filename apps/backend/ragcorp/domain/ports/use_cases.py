@@ -5,10 +5,11 @@ from typing import Protocol
 from uuid import UUID
 
 from ragcorp.domain.answers import AskEvent
-from ragcorp.domain.collections import ItemDraft, SaveOutcome
+from ragcorp.domain.collections import ItemDraft
+from ragcorp.domain.documents import SaveOutcome
+from ragcorp.domain.embeddings import BacklogCounts
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ingestion import EmbedProgress, IngestOutcome, IngestRequest, IngestResult
-from ragcorp.domain.ports.storage import BacklogCounts
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchRequest, SearchResponse
 from ragcorp.domain.structure.hydration import Hydration

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
@@ -14,11 +14,7 @@ from ragcorp.domain.retrieval import FusedHit, HitKey, no_metadata
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """What the steps need to know of a stored passage.
-
-    ``artifact`` is the document that it is, or is a part of. ``ages_from`` is the moment from which it grows old, None
-    where it does not: ``occurred_at``, or for a fact the end of its validity.
-    """
+    """Attributes of a passage. ``ages_from`` starts its age, None for one that does not age."""
 
     collection: str
     kind: str
@@ -67,18 +63,40 @@ class StepReport:
 
 
 class StepOutcome(NamedTuple):
-    """What is left after a step, in its order, and the step's report."""
+    """The candidates after a step, in order, and the step's report."""
 
     candidates: tuple[Candidate, ...]
     report: StepReport
 
+    @classmethod
+    def of(
+        cls,
+        step: str,
+        candidates: Sequence[Candidate],
+        *,
+        before: int | None = None,
+        formula: str = "",
+        parameters: Mapping[str, object] | None = None,
+        skipped: str | None = None,
+    ) -> StepOutcome:
+        """Return the outcome with its report; ``before`` is the number of candidates that went into the step."""
+        count = len(candidates)
+        return cls(
+            candidates=tuple(candidates),
+            report=StepReport(
+                step=step,
+                before=count if before is None else before,
+                after=count,
+                formula=formula,
+                parameters=parameters or {},
+                skipped=skipped,
+            ),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Features:
-    """Similarity data of a pool of candidates.
-
-    ``cosines`` has each pair of keys with vectors, smaller key first; ``lexemes`` has the keys in pairs without one.
-    """
+    """Cosines of pairs of keys with vectors, the smaller key first, and lexemes of keys in pairs without."""
 
     cosines: Mapping[tuple[HitKey, HitKey], float] = field(default_factory=dict)
     lexemes: Mapping[HitKey, frozenset[str]] = field(default_factory=dict)

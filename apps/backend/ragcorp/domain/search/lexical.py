@@ -1,7 +1,7 @@
 """Lexical evidence: the terms of a query, their matches in a passage, and its scores, lexeme by lexeme.
 
     saturation(t, d) = tf (k1 + 1) / (tf + k1 (1 - b + b dl / avgdl))
-    w(t)             = idf(t) * similarity(t)        (1 but for a lexeme that stands in for an unknown one)
+    w(t)             = idf(t) * similarity(t)        (1 except for the replacement of an unknown lexeme)
     bm25(q, d)       = sum over t of  w(t) * saturation(t, d)
     share(q, d)      = sum over t of  w(t)^2 * saturation(t, d)  /  ((k1 + 1) * sum over t of idf(t)^2)
 
@@ -28,10 +28,7 @@ class TermKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryTerm:
-    """A lexeme that is looked for. ``idf`` = ln(1 + (N - df + .5) / (df + .5)).
-
-    ``typed`` is the unknown lexeme that ``lexeme`` stands in for, by trigram ``similarity`` in ]0, 1].
-    """
+    """A lexeme of the query. It may replace the unknown lexeme ``typed``, by trigram ``similarity`` in ]0, 1]."""
 
     word: str
     lexeme: str
@@ -44,10 +41,7 @@ class QueryTerm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexemeMatch:
-    """A lexeme of the query in a passage: how often (``tf``), its ``idf``, and its summand of the list's score.
-
-    ``idf`` is None for a caller who may not know how many passages hold the lexeme.
-    """
+    """A lexeme in a passage with its contribution to the score; ``idf`` is None if the caller may not know it."""
 
     lexeme: str
     tf: int
@@ -57,10 +51,7 @@ class LexemeMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexicalEvidence:
-    """The matches of a query in a passage; ``length`` is its number of lexeme occurrences (dl).
-
-    The contributions add up to the list's score.
-    """
+    """The matches in a passage of ``length`` lexemes (dl); their contributions add up to the score."""
 
     length: int
     matches: tuple[LexemeMatch, ...]
@@ -81,7 +72,7 @@ def saturation(tf: int, length: int, average_length: float) -> float:
 
 
 def term_factors(terms: Sequence[QueryTerm], *, score_type: str) -> list[float]:
-    """Return what each term's saturation is multiplied by, in a score of kind bm25 or evidence_share."""
+    """Return the factor of each term's saturation, in a score of kind bm25 or evidence_share."""
     weights = [term.idf * term.similarity for term in terms]
     if score_type == ScoreType.BM25:
         return weights
@@ -96,16 +87,16 @@ def lexical_evidence(
     *,
     length: int,
     average_length: float,
-    tell_idf: bool = True,
+    with_idf: bool = True,
 ) -> LexicalEvidence:
-    """Return what ``counts`` (tf by lexeme) of a passage give to the score that ``factors`` are of."""
+    """Return the contributions of ``counts`` (tf by lexeme) of a passage to the score with these ``factors``."""
     return LexicalEvidence(
         length=length,
         matches=tuple(
             LexemeMatch(
                 lexeme=term.lexeme,
                 tf=counts[term.lexeme],
-                idf=term.idf if tell_idf else None,
+                idf=term.idf if with_idf else None,
                 contribution=factor * saturation(counts[term.lexeme], length, average_length),
             )
             for term, factor in zip(terms, factors, strict=True)
@@ -115,7 +106,7 @@ def lexical_evidence(
 
 
 def evidence_mass(terms: Sequence[QueryTerm]) -> float:
-    """Return the share's denominator: what a passage that is full of every term would hold."""
+    """Return the share's denominator: the evidence of a passage that is full of every term."""
     return (K1 + 1) * math.fsum(term.idf**2 for term in terms)
 
 

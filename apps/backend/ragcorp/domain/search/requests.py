@@ -15,7 +15,7 @@ from ragcorp.domain.structure.hydration import MAX_EPISODE_ID, Hydration
 from ragcorp.domain.text.checks import is_blank, require_length, require_storable
 
 MAX_CONVERSATION_ID = 400
-"""As long as the session of an item of history, which it is."""
+"""Equal to the limit of an item's session, which it is."""
 
 
 class SearchMode(StrEnum):
@@ -52,25 +52,24 @@ def _require_type(name: str, value: object, kind: type | tuple[type, ...], wante
         raise InvalidInputError(f"{name} is not {wanted}.", field=name, limit=wanted, remedy=f"Give {name} {wanted}.")
 
 
-class AskOptions(TypedDict, total=False):
-    """Keyword options of a question to the library. See ``SearchRequest``."""
-
+class _Options(TypedDict, total=False):
     limit: int
     mode: str
     filters: Mapping[str, object] | None
     profile: str | None
-    conversation_id: str | None
     episode_id: str | None
 
 
-class SearchOptions(TypedDict, total=False):
+class AskOptions(_Options, total=False):
+    """Keyword options of a question to the library. See ``SearchRequest``."""
+
+    conversation_id: str | None
+
+
+class SearchOptions(_Options, total=False):
     """Keyword options of a search with the library; names are given as text. See ``SearchRequest``."""
 
-    limit: int
-    mode: str
-    filters: Mapping[str, object] | None
     cursor: str | None
-    profile: str | None
     method: str | None
     syntax: str
     rank_constant: int | None
@@ -85,7 +84,6 @@ class SearchOptions(TypedDict, total=False):
     highlight: bool
     exact_keywords: str | None
     vector_score_threshold: float | None
-    episode_id: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,10 +177,10 @@ class SearchRequest:
             )
         if self.cursor is not None:
             raise InvalidInputError(
-                "A page is no turn of an episode.",
+                "A page is not a turn of an episode.",
                 field="cursor",
                 limit="cursor or episode_id",
-                remedy="Leave out episode_id to page on, or the cursor to ask anew.",
+                remedy="Leave out episode_id for the next page, or the cursor for a new search.",
             )
 
     @property
@@ -191,7 +189,7 @@ class SearchRequest:
 
     @property
     def by_keywords(self) -> bool:
-        """Whether the keywords decide how to search: there are some, and neither mode nor profile is named."""
+        """Whether keywords select the profile: there are some, and neither mode nor profile is named."""
         return self.has_keywords and self.mode is SearchMode.AUTO and self.profile is None
 
 
@@ -204,18 +202,17 @@ class Highlight:
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end:
-            raise InvalidRankingError("A highlight holds at least one character.", field="highlights")
+            raise InvalidRankingError("A highlight has at least one character.", field="highlights")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
-    """A result: the passage, its rank in the whole ranking, and what each list gave to its score.
+    """A result: the passage, its rank in the whole ranking, and the contribution of each list to its score.
 
-    ``collections`` are those in which it was found: its own first. ``steps`` has, for an explained search, what each
-    step after fusion did to it. ``matched_lines`` are the lines of its file that hold what was looked for literally.
-    ``evidence`` has, for an explained search, the lexemes behind a list's score, by the name of the list.
-    ``highlights`` are the words of the passage that match, in order and disjoint; None where they were not asked for,
-    or could not be told.
+    ``collections`` are those with the passage, its own first. ``matched_lines`` are lines of its file with literal
+    matches. An explained search has ``evidence``, the lexemes behind each list's score, and ``steps``, the effects of
+    the steps after fusion. ``highlights`` are the matching words in order and disjoint; None if not requested or
+    unavailable.
     """
 
     rank: int
@@ -232,11 +229,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResponse:
-    """``reports`` has every source that was asked; ``degraded`` those that did not do their part.
-
-    ``steps`` has a report of each step after fusion; ``facets`` counts what was found, if the request asked for it.
-    ``hydration`` is what the turn of an episode shows, if the request named one.
-    """
+    """The page with the reports of all queried sources and steps; facets and hydration where requested."""
 
     mode_used: SearchMode
     hits: tuple[SearchHit, ...]

@@ -1,4 +1,4 @@
-"""Values of a roll-out: the two arms, and what became of a shadow search."""
+"""Values of a roll-out: the two arms, and the outcomes of shadow searches."""
 
 from enum import StrEnum
 
@@ -11,10 +11,7 @@ class Arm(StrEnum):
 
 
 class ShadowOutcome(StrEnum):
-    """``SAME``: the heads agree in passages and order. ``DEGRADED``: a source was out, so nothing was compared.
-
-    ``DROPPED``: too many shadows ran already.
-    """
+    """``SAME``: equal heads. ``DEGRADED``: a source was out. ``DROPPED``: too many shadows were running."""
 
     SAME = "same"
     DIFFERENT = "different"

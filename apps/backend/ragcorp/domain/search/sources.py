@@ -27,10 +27,7 @@ FULL_TEXT_SOURCES = (FULL_TEXT, ARTIFACTS_FULL_TEXT, MEMORY_FULL_TEXT, HISTORY_F
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltInSource:
-    """``label`` starts messages about the source, ``collection`` is that of its hits.
-
-    ``vectors`` is the collection whose pending vectors make the source incomplete, None for a source without vectors.
-    """
+    """``label`` starts messages; ``vectors`` is the collection whose pending vectors make the source incomplete."""
 
     label: str
     collection: str = CHUNK_COLLECTION

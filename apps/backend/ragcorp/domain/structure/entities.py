@@ -32,7 +32,7 @@ CODE_KINDS = frozenset({EntityKind.CLASS, EntityKind.FUNCTION, EntityKind.METHOD
 
 
 class NameKind(StrEnum):
-    """What a name names. A stored name is ``<kind>:<folded>`` (see ``application.entity_names``)."""
+    """Kinds of names. A stored name is ``<kind>:<folded>`` (see ``domain.text.entity_names``)."""
 
     FILE = "file"
     STEM = "stem"
@@ -47,13 +47,13 @@ class NameKind(StrEnum):
 class EntityDraft:
     """An entity of a document before it is stored: a span of its text under a stable key.
 
-    The entities of a document share its text out: ``content`` is the entity's own, without that of the entities in it
-    (an identifier's alone repeats a line of another). ``key`` is ``path::Class.method``, ``path#heading``,
-    ``path#clause 4.2``, ``path#article 14``, ``path#<code>`` or ``path``, unique within the document. ``names`` are
-    stored names, ``calls`` the stored names of the symbols that it calls. ``head`` is its signature with the first
-    lines after it, at most MAX_HEAD_TOKENS; the whole content where that is shorter. Tokens are those of a tokenizer.
-    ``index_text`` is what is embedded for it, None where the vectors of its chunks stand for it. Lines are 1-based and
-    inclusive, those of the whole span, with what lies inside. ``cut``: the content was longer.
+    key: ``path::Class.method``, ``path#heading``, ``path#clause 4.2``, ``path#article 14``, ``path#<code>`` or ``path``
+    names, calls: stored names of the entity, and of the symbols that it calls
+    content: its text without that of the entities inside; only an identifier repeats a line of another entity
+    head: its signature with the first lines after it, up to MAX_HEAD_TOKENS, or the whole content if shorter
+    index_text: the text to embed; None if the vectors of its chunks represent it
+    line_start, line_end: 1-based and inclusive, of the whole span
+    cut: the content was longer
     """
 
     key: str

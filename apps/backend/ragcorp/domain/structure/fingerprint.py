@@ -1,4 +1,4 @@
-"""What a fingerprint of entities says, and whose entities give way to whose."""
+"""Fingerprints of extractors, and whether entities of one replace those of another."""
 
 import re
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class StructureFingerprint:
 
     @classmethod
     def read(cls, fingerprint: str) -> Self:
-        """Any text is read: where no version stands it is 0, what is missing is empty."""
+        """Parse any text; a missing version is 0, other missing parts are empty."""
         algorithm, _, rest = fingerprint.partition(":")
         tokenizer, _, grammars = rest.partition(":")
         versioned = _ALGORITHM.fullmatch(algorithm)
@@ -30,11 +30,11 @@ class StructureFingerprint:
         )
 
     def replaces(self, stored: Self, *, has_symbols: bool) -> bool:
-        """Return whether entities of ``stored`` are out of date for whoever has this fingerprint.
+        """Return whether entities of the ``stored`` fingerprint are out of date for an extractor with this one.
 
-        Those of an older version, or of another algorithm or tokenizer, are, unless they are symbols and a grammar that
-        may have found them is not here. Those of the same are where every grammar is here and some were not there. So
-        two services on one database never take turns: a version does not fall, and within one the grammars only grow.
+        Another algorithm, tokenizer or older version is, unless it has symbols of a grammar that is missing here. An
+        equal one is if the grammars here include more. So two services on one database never replace each other's
+        entities in turn: versions do not decrease, and within a version the grammars only grow.
         """
         if (self.algorithm, self.version, self.tokenizer) == (stored.algorithm, stored.version, stored.tokenizer):
             return stored.grammars < self.grammars

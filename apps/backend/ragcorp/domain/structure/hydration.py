@@ -13,7 +13,7 @@ from ragcorp.domain.structure.entities import EntityIdentity, EntityRef, EntityT
 
 MAX_EPISODE_ID = 200
 SHOWN_CHARACTERS = 200
-"""Of an entity's text in an introspection."""
+"""Characters of an entity's text in an introspection."""
 
 
 class AnchorReason(StrEnum):
@@ -43,16 +43,12 @@ PRIORITIES: Mapping[AnchorReason, int] = MappingProxyType(
         AnchorReason.AST_SAME_FILE: 60,
     }
 )
-"""The larger, the earlier. Those of the design document, three of ours for neighbours in the syntax tree, and one for
-the files that a plain word names: a weak mention comes behind every strong one."""
+"""Anchors with a larger priority come first; a weak mention comes after every strong one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anchor:
-    """An entity that is shown whatever its similarity, with distinct reasons by priority.
-
-    ``along``: the query names its file or container instead of the entity itself.
-    """
+    """An entity shown whatever its similarity. ``along``: the query names its file or container instead."""
 
     entity: EntityRef
     reasons: tuple[AnchorReason, ...]
@@ -79,10 +75,7 @@ class HydrationCandidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HydrationLimits:
-    """``max_*`` bound the whole; ``semantic_*`` what is shown for its similarity, within them.
-
-    Raises ConfigurationError for a number below zero.
-    """
+    """Limits of the whole, and of similar entities within it. Raises ConfigurationError for a negative number."""
 
     max_tokens: int = 8000
     max_entities: int = 20
@@ -97,10 +90,7 @@ class HydrationLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedEntity:
-    """An entity that is shown, at ``position`` (from 1), for ``tokens``; ``cut``: as its head only.
-
-    ``reasons`` are written ``anchor:explicit_file_mention`` and ``semantic:0.85``.
-    """
+    """A shown entity; ``cut``: only its head. Reasons: ``anchor:explicit_file_mention``, ``semantic:0.85``."""
 
     entity: EntityRef
     reasons: tuple[str, ...]
@@ -141,10 +131,7 @@ class WarningCode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HydrationWarning:
-    """A warning; ``key`` is its entity and ``document_id`` its document, where there is one.
-
-    Callers who may not read that document do not get the warning.
-    """
+    """A warning on an entity, hidden from callers who may not read its document."""
 
     code: WarningCode
     message: str
@@ -187,10 +174,7 @@ class HydratedEntity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hydration:
-    """The hydration of a turn. ``turn`` counts from 1; None where it could not be recorded.
-
-    ``model`` is the embedding model of the similarities, None without any.
-    """
+    """The hydration of a turn (from 1; None if not recorded). ``model`` is set if similarities were computed."""
 
     episode_id: str
     use: HydrationUse
@@ -204,10 +188,7 @@ class Hydration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedEntity:
-    """An entity of a recorded turn. ``content`` is its current text, cut to SHOWN_CHARACTERS; None if it is gone.
-
-    ``budget`` is set for a dropped one.
-    """
+    """An entity of a recorded turn, with its current text up to SHOWN_CHARACTERS; ``budget`` if it was dropped."""
 
     identity: EntityIdentity
     kind: str
@@ -224,11 +205,7 @@ class RecordedEntity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedTurn:
-    """A recorded turn of an episode.
-
-    ``turns`` is their number (retention may have removed the oldest). ``withheld`` counts the entities of documents
-    that are deleted or that the caller may no longer read.
-    """
+    """One of the ``turns`` of an episode. ``withheld`` counts entities of deleted or unreadable documents."""
 
     episode_id: str
     turn: int

@@ -21,5 +21,5 @@ _ACCOUNT = re.compile(rf"(?:{'|'.join(_grouped(*row) for row in _COUNTRIES.items
 
 def account_at(text: str, start: int) -> str:
     """Return the account number in groups that begins at ``start`` as it is written; "" where there is none."""
-    found = _ACCOUNT.match(text, start)
-    return found[0] if found else ""
+    match = _ACCOUNT.match(text, start)
+    return match[0] if match else ""

@@ -1,4 +1,4 @@
-"""What text must be to be stored, embedded and sent: NFC, without NUL and lone surrogates."""
+"""Checks of text that is stored, embedded or sent: NFC, without NUL and lone surrogates."""
 
 import re
 import unicodedata
@@ -11,10 +11,7 @@ _INVISIBLE = re.compile("[\\s\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\u00ad
 
 
 def clean_text(text: str, *, field: str) -> str:
-    """Return ``text`` in NFC with LF line ends and without control characters (NUL among them).
-
-    Raises InvalidInputError for a lone surrogate, which no encoding can carry.
-    """
+    """Return ``text`` in NFC, LF, without control characters. Raises InvalidInputError for a lone surrogate."""
     require_utf8(text, field=field)
     return _CONTROLS.sub("", unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n"))
 
@@ -23,24 +20,24 @@ def require_utf8(text: str, *, field: str) -> None:
     """Raise InvalidInputError for a lone surrogate, which no encoding can carry."""
     if _LONE_SURROGATE.search(text):
         raise InvalidInputError(
-            f"{field} holds a lone surrogate, which is not valid Unicode.",
+            f"{field} contains a lone surrogate, which is not valid Unicode.",
             field=field,
             remedy="Send the text as valid UTF-8.",
         )
 
 
 def escaped(text: str) -> str:
-    r"""Return text that every encoding carries: a byte of a file's name that is not UTF-8 reads ``\xff``."""
+    r"""Return text that every encoding supports: a byte of a file's name that is not UTF-8 becomes ``\xff``."""
     return _LONE_SURROGATE.sub(_escape, text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found.group())
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match.group())
     return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
 
 
 def is_blank(text: str) -> bool:
-    """Say whether nothing visible is left: white space, zero-width and bidi characters only."""
+    """Return whether a text has no visible characters: only white space, zero-width and bidi ones."""
     return not _INVISIBLE.sub("", text)
 
 
@@ -48,7 +45,7 @@ def require_storable(text: str, *, field: str) -> None:
     """Raise InvalidInputError for text that PostgreSQL cannot hold: NUL or a lone surrogate."""
     if "\x00" in text or _LONE_SURROGATE.search(text):
         raise InvalidInputError(
-            f"{field} holds a character that cannot be stored (NUL or a lone surrogate).",
+            f"{field} contains a character that cannot be stored (NUL or a lone surrogate).",
             field=field,
             remedy="Remove the character.",
         )

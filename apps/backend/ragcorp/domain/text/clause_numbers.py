@@ -1,4 +1,4 @@
-"""The numbers of clauses and articles, however they are written, in one canonical form. Pure.
+"""Numbers of clauses and articles in one canonical form. Pure.
 
 ``SEGUNDA``, ``2.ª``, ``II``, ``second`` and ``dos`` are ``2``; ``VIGÉSIMA PRIMERA`` and ``vigesimoprimera`` are ``21``;
 ``4.2.`` is ``4.2``, ``14 BIS`` is ``14 bis``, ``1.902`` is ``1902``, ``única`` is ``unica``. Spanish, English and
@@ -12,7 +12,7 @@ from itertools import product
 from ragcorp.domain.text.folding import folded
 
 MAX_RANGE = 20
-"""Numbers that a range (``cláusulas 3 a 5``) stands for; of a longer one, its ends."""
+"""Maximum numbers of a range (``cláusulas 3 a 5``); a longer one gives its ends."""
 
 _SPACE = "[ \t\u00a0\u202f]"
 _WORD = re.compile(r"[^\W\d_ªº](?:[^\W\d_ªº]|[\u0300-\u036f]){0,29}(?!\w)")
@@ -21,7 +21,7 @@ _SIGN = re.compile(
     rf"\.?{_SPACE}?[ºª°](?!\w)|\.?[ao](?!\w)|(?:er[oa]?|r[ao]|d[ao]|t[ao]|m[ao]|v[ao]|n[ao]|st|nd|rd|th)(?!\w)",
     re.IGNORECASE,
 )
-"""What makes a figure an ordinal. A superscript that a PDF lost is a plain letter: ``2.a``."""
+"""Marks of ordinals. A superscript that a PDF lost is a plain letter: ``2.a``."""
 _PARTS = re.compile(r"(?:\.[0-9]{1,2}(?![0-9])){0,5}")
 _LETTER = re.compile(rf"\.?([a-z])(?![\w])(?!\.\w)|{_SPACE}?([a-z])\)", re.IGNORECASE)
 _SUFFIX = re.compile(
@@ -32,7 +32,7 @@ _SUFFIX = re.compile(
 _ROMAN = re.compile(r"(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _ROMAN_LETTERS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _GOES_ON = re.compile(r"\w|[/,:.][0-9]|[%€$]|[ºª°]")
-"""Behind a number that is none: of a date, an hour, an amount."""
+"""Follows numbers of dates, hours and amounts."""
 _BETWEEN = re.compile(rf"{_SPACE}{{1,3}}|-")
 _JOINER = re.compile(
     rf"{_SPACE}{{0,3}}(?:,{_SPACE}{{0,3}}(?:(?:y|e|i|o|u|ou|and|or){_SPACE}{{1,3}})?"
@@ -118,7 +118,7 @@ _CARDINALS = (
     | _counted("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen", start=10)
 )
 MAX_WORDS = 3
-"""Of a number: ``treinta y uno``."""
+"""Maximum words of a number: ``treinta y uno``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +131,7 @@ class NumberSpan:
 
 
 def number_at(text: str, start: int = 0, *, expected: bool = False) -> NumberSpan | None:
-    """Return the number that begins at ``start``, without the punctuation behind it."""
+    """Return the number that begins at ``start``, without the punctuation after it."""
     head = _figures(text, start) or _words_at(text, start, expected=expected) or _roman(text, start, expected=expected)
     if head is None:
         return None
@@ -152,18 +152,18 @@ def number_at(text: str, start: int = 0, *, expected: bool = False) -> NumberSpa
 
 def clause_numbers(text: str, start: int = 0, *, expected: bool = True) -> tuple[NumberSpan, ...]:
     """Return the numbers of the list that begins at ``start``: ``3, 4 y 5``, ``3 a 5``, ``segunda y tercera``."""
-    found = number_at(text, start, expected=expected)
+    match = number_at(text, start, expected=expected)
     numbers: list[NumberSpan] = []
     between = False
-    while found:
+    while match:
         if between:
-            numbers += _within(numbers[-1], found)
-        numbers.append(found)
-        joiner = _JOINER.match(text, found.end)
-        if not joiner or joiner.end() == found.end:
+            numbers += _within(numbers[-1], match)
+        numbers.append(match)
+        joiner = _JOINER.match(text, match.end)
+        if not joiner or joiner.end() == match.end:
             break
         article = _ARTICLE.match(text, joiner.end())
-        found = number_at(text, joiner.end(), expected=expected) or (
+        match = number_at(text, joiner.end(), expected=expected) or (
             number_at(text, article.end(), expected=expected) if article else None
         )
         between = joiner["range"] is not None
@@ -171,19 +171,19 @@ def clause_numbers(text: str, start: int = 0, *, expected: bool = True) -> tuple
 
 
 def enclosing_numbers(number: str) -> tuple[str, ...]:
-    """Return the numbers of what a numbered part stands in, nearest first: ``4.2`` and ``4`` of ``4.2.1``."""
+    """Return the numbers of the enclosing parts, nearest first: ``4.2`` and ``4`` of ``4.2.1``."""
     parts = number.split(".")
     return tuple(".".join(parts[:length]) for length in range(len(parts) - 1, 0, -1))
 
 
 def _figures(text: str, start: int) -> tuple[str, int] | None:
-    found = _FIGURES.match(text, start)
-    if not found:
+    match = _FIGURES.match(text, start)
+    if not match:
         return None
-    if found[1] and int(found[1]):
-        return str(int(found[1] + found[2])), found.end()
-    if found[3] and int(found[3][:3]) > int(found[3][4:]):
-        return f"{int(found[3][:3])}-{int(found[3][4:])}", found.end()
+    if match[1] and int(match[1]):
+        return str(int(match[1] + match[2])), match.end()
+    if match[3] and int(match[3][:3]) > int(match[3][4:]):
+        return f"{int(match[3][:3])}-{int(match[3][4:])}", match.end()
     figures = re.compile(r"[0-9]{1,4}(?![0-9])").match(text, start)
     if not figures:
         return None
@@ -195,16 +195,16 @@ def _words_at(text: str, start: int, *, expected: bool) -> tuple[str, int] | Non
     """Return the number of the longest run of words that is one."""
     phrase, best = "", None
     for _ in range(MAX_WORDS):
-        found = _WORD.match(text, start)
-        if not found:
+        match = _WORD.match(text, start)
+        if not match:
             break
-        phrase = f"{phrase} {folded(found[0])}".strip()
+        phrase = f"{phrase} {folded(match[0])}".strip()
         number = _ORDINALS.get(phrase) or (_CARDINALS.get(phrase) if expected else None)
         if number:
-            best = (str(number), found.end())
+            best = (str(number), match.end())
         elif phrase in {"unica", "unico"}:
-            best = ("unica", found.end())
-        between = _BETWEEN.match(text, found.end())
+            best = ("unica", match.end())
+        between = _BETWEEN.match(text, match.end())
         if not between:
             break
         start = between.end()
@@ -212,18 +212,18 @@ def _words_at(text: str, start: int, *, expected: bool) -> tuple[str, int] | Non
 
 
 def _roman(text: str, start: int, *, expected: bool) -> tuple[str, int] | None:
-    found = _WORD.match(text, start)
-    if not found:
+    match = _WORD.match(text, start)
+    if not match:
         return None
-    letters = found[0]
+    letters = match[0]
     if len(letters) == 1:
         value = _ROMAN_LETTERS.get(letters.upper() if letters in "ivx" else letters) if expected else None
-        return (str(value), found.end()) if value else None
+        return (str(value), match.end()) if value else None
     if not (letters.isupper() or (expected and letters.islower())) or not _ROMAN.fullmatch(letters.upper()):
         return None
     values = [_ROMAN_LETTERS[letter] for letter in letters.upper()]
     total = sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
-    return str(total), found.end()
+    return str(total), match.end()
 
 
 def _within(low: NumberSpan, high: NumberSpan) -> list[NumberSpan]:

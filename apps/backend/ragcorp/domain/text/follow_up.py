@@ -1,6 +1,6 @@
-"""Rewrites a follow-up question without a language model: it is given the names of the question before. Pure.
+"""Rewrites a follow-up question without a language model, by adding the names of the question before. Pure.
 
-"¿y cuándo vence?" after "¿Cuál es el plazo del contrato CTR-2026-014?" is asked as "¿y cuándo vence? CTR-2026-014".
+"¿y cuándo vence?" after "¿Cuál es el plazo del contrato CTR-2026-014?" becomes "¿y cuándo vence? CTR-2026-014".
 """
 
 import re
@@ -10,11 +10,11 @@ from ragcorp.domain.text.utterances import content_words, is_small_talk, without
 
 MAX_ANCHORS = 8
 MAX_SHORT = 1
-"""A question of so few content words names no subject."""
+"""A question with at most this many content words names no subject."""
 MAX_ELLIPTIC = 5
-"""The same for one that begins as if it went on: "and ...", "what about ..."."""
+"""The same for a question that begins like a continuation: "and ...", "what about ..."."""
 MAX_PRONOMINAL = 4
-"""The same for one with a pronoun that points back."""
+"""The same for a question with a pronoun that refers back."""
 
 _QUOTED = re.compile(r"«([^«»\n]{2,100})»|“([^“”\n]{2,100})”|\"([^\"\n]{2,100})\"")
 _TOKEN = re.compile(r"[^\W_](?:[\w./\-+&@]*[\w])?")
@@ -40,26 +40,19 @@ _PRONOUN = re.compile(
 
 
 def rewritten(question: str, previous: Sequence[str], *, max_characters: int) -> str:
-    """Return the question with the identifiers and names that a question before it left open, or as it is.
-
-    ``previous`` are the questions of the conversation, oldest first. The names are those of the last one that has any;
-    what lies before a question that stands by itself is no longer spoken of; thanks in between change no subject.
-    """
+    """Return the question, a follow-up with the names of the last of the ``previous`` (oldest first) that has any."""
     if not is_follow_up(question):
         return question
     for earlier in reversed(previous):
-        if found := anchors(earlier):
-            return _with_anchors(question, found, max_characters)
+        if names := anchors(earlier):
+            return _with_anchors(question, names, max_characters)
         if content_words(earlier) and not is_small_talk(earlier) and not is_follow_up(earlier):
             break
     return question
 
 
 def is_follow_up(question: str) -> bool:
-    """Say whether a question names no subject of its own and goes on from another one.
-
-    Thanks, a greeting, yes or no, and words without content ("¿Y ella?") ask for nothing that a name could be added to.
-    """
+    """Return whether a question names no subject of its own. Small talk and empty words ("¿Y ella?") are none."""
     if anchors(question):
         return False
     content = len(content_words(question))
@@ -73,15 +66,12 @@ def is_follow_up(question: str) -> bool:
 
 
 def anchors(question: str) -> list[str]:
-    """Return quoted phrases, codes with digits, acronyms and names, each once, in the order of the question.
-
-    A capital at the start of a sentence makes no name, and a question all in capitals has neither names nor acronyms.
-    """
-    found: list[tuple[int, str]] = []
+    """Return quotations, codes, acronyms and names in order; no names from sentence starts or capitals only."""
+    anchored: list[tuple[int, str]] = []
     rest = question
     for quoted in _QUOTED.finditer(question):
         phrase = next(group for group in quoted.groups() if group is not None)
-        found.append((quoted.start(), phrase.strip()))
+        anchored.append((quoted.start(), phrase.strip()))
         rest = rest[: quoted.start()] + " " * len(quoted[0]) + rest[quoted.end() :]
     shouted = question.upper() == question
     name: list[re.Match[str]] = []
@@ -89,19 +79,19 @@ def anchors(question: str) -> list[str]:
         if token is not None and not _is_code(token[0]) and not shouted and _goes_on(rest, name, token):
             name.append(token)
             continue
-        found += _closed(rest, name)
+        anchored += _closed(rest, name)
         name = []
         if token is None:
             break
         if _is_code(token[0]):
-            found.append((token.start(), token[0]))
+            anchored.append((token.start(), token[0]))
         elif not shouted and _is_name(rest, token):
             name = [token]
-    return list({text.casefold(): text for _, text in sorted(found) if text}.values())
+    return list({text.casefold(): text for _, text in sorted(anchored) if text}.values())
 
 
 def _is_code(token: str) -> bool:
-    """Say whether a token has a digit and is more than a small number or an amount."""
+    """Return whether a token has a digit and is more than a small number or an amount."""
     return any(character.isdigit() for character in token) and _AMOUNT.fullmatch(token) is None
 
 
@@ -114,7 +104,7 @@ def _is_name(text: str, token: re.Match[str]) -> bool:
 
 
 def _goes_on(text: str, name: Sequence[re.Match[str]], token: re.Match[str]) -> bool:
-    """Say whether a token belongs to the name that is being read; a connector does for the time being."""
+    """Return whether a token continues the name that is being read; a connector does provisionally."""
     if not name or text[name[-1].end() : token.start()].strip():
         return False
     return token[0] in _CONNECTORS or _is_name(text, token)
@@ -128,9 +118,9 @@ def _closed(text: str, name: Sequence[re.Match[str]]) -> list[tuple[int, str]]:
     return [(kept[0].start(), " ".join(text[kept[0].start() : kept[-1].end()].split()))] if kept else []
 
 
-def _with_anchors(question: str, found: Sequence[str], max_characters: int) -> str:
+def _with_anchors(question: str, names: Sequence[str], max_characters: int) -> str:
     text = question
-    for anchor in found[:MAX_ANCHORS]:
+    for anchor in names[:MAX_ANCHORS]:
         longer = f"{text} {anchor}"
         if len(longer) <= max_characters:
             text = longer

@@ -26,10 +26,7 @@ _NAMED_LETTER = re.compile(r".*\bLATIN\b.* LETTER (?:SMALL CAPITAL |DOTLESS |SCR
 
 
 class Skeleton(dict[int, str]):
-    """For ``str.translate``: a character's skeleton, of no character (a mark on another), one or several (a ligature).
-
-    A table a text: one for all would grow with all that is ever sent.
-    """
+    """Table for ``str.translate``: characters to their skeletons. One per text: a shared one would grow forever."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -54,8 +51,8 @@ class Skeleton(dict[int, str]):
 def _plain(part: str) -> str:
     if part.isascii():
         return part.lower()
-    if found := _LIKE.get(part) or _LIKE.get(part.casefold()):
-        return found
+    if plain := _LIKE.get(part) or _LIKE.get(part.casefold()):
+        return plain
     if unicodedata.category(part)[0] == "M":
         return ""
     named = _NAMED_LETTER.fullmatch(unicodedata.name(part, ""))

@@ -1,6 +1,6 @@
-"""Makes recalled text harmless inside a prompt: nothing of it can pass for a delimiter, a role or a line of ours.
+"""Makes recalled text harmless inside a prompt: it cannot imitate a delimiter, a role or a line of the prompt.
 
-Pure, in time that grows with the text and no faster. ``neutral`` is idempotent.
+Pure, in linear time. ``neutral`` is idempotent.
 """
 
 import re
@@ -12,9 +12,9 @@ from ragcorp.domain.text.plain_forms import LINE_ENDS, folded_angle, folded_deli
 ELLIPSIS = "…"
 MAX_SPEAKER_CHARS = 60
 MAX_READ_CHARS = 4000
-"""What is read of a text, and shown in an item; a briefing shows far less."""
+"""Maximum that is read of a text, and shown in an item; a briefing shows far less."""
 
-_SAID = re.compile(r".{0,80}?\bsaid\b[\W_]{0,20}[:']")
+_SPEECH = re.compile(r".{0,80}?\bsaid\b[\W_]{0,20}[:']")
 _WORD = re.compile(r"\w+")
 
 _BREAKS = re.compile(f"[{LINE_ENDS}]+")
@@ -24,7 +24,7 @@ _SPACES = re.compile(r"\s+")
 _ANGLES = re.compile("[\u2039\u203a]")
 _QUOTED_SLASH = re.compile(r"\u00ab(?=\s*/)")
 
-# every run is bounded, or stands where nothing else can match: a failure is never tried again from each of its places
+# every run is bounded, or is where nothing else can match: a failure is never retried from each of its positions
 _ROLE = re.compile(
     r"[\W_]*(?:(?:\d{1,4}|[a-z]|[ivx]{1,5})[.):/-][\W_]*){0,2}"
     r"((?:system|developer|user|assistant|tool|function|human|ai|instructions?|prompt"
@@ -38,7 +38,7 @@ _CITATION_LIKE = re.compile(
     r"\[(?=[^\[\]]{0,80}0)(?:0|[^\w\[\]\u2020]|(?:and|und|y|e|et|a|to|o|or)(?![a-z])|\u2020[^\[\]]*)+\]"
     r"|\[ */? *(?:inst|sys|system|system_prompt|available_tools|tool_calls|tool_results?|user|assistant) *\]"
 )
-"""In the skeleton of brackets: 0 stands for whatever counts, and marks are spaces."""
+"""In the skeleton of brackets, 0 represents any number, and marks are spaces."""
 
 
 def neutral(text: str) -> str:
@@ -54,7 +54,7 @@ def neutral(text: str) -> str:
 
 
 def neutral_lines(text: str) -> str:
-    """Return ``text`` as it stands, lines, brackets and quotes with it, without what could pass for a part of a prompt.
+    """Return ``text`` with its lines, brackets and quotes, but without what could imitate a part of a prompt.
 
     < and > become single guillemets; of what looks like a citation or like [INST] the brackets become round;
     ``Human:`` at the start of a line becomes (Human). All other characters stay: m² is not m2.
@@ -67,10 +67,7 @@ def neutral_lines(text: str) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return ``text``, cut to ``limit`` characters with an ellipsis among them if it is longer.
-
-    It is cut between words, or between characters as readers see them where a word is longer than half of the limit.
-    """
+    """Return ``text`` cut to ``limit`` characters with an ellipsis, between words or, in a long word, graphemes."""
     if len(text) <= limit:
         return text
     end = max(limit - len(ELLIPSIS), 0)
@@ -81,7 +78,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def neutral_name(speaker: str) -> str:
-    """Return who speaks as it may stand before a quote, at most MAX_SPEAKER_CHARS; it cannot quote somebody itself."""
+    """Return a speaker's name for use before a quote, at most MAX_SPEAKER_CHARS; it cannot contain a quote itself."""
     name = neutral_field(speaker)
     return shortened(" ".join(_WORD.findall(name)) if names_a_speaker(name) else name, MAX_SPEAKER_CHARS)
 
@@ -92,7 +89,7 @@ def neutral_field(text: str) -> str:
 
 def names_a_speaker(text: str) -> bool:
     """Return whether a text begins as "Rajesh said:" does, in whatever letters."""
-    return _SAID.match(Skeleton().of(text)) is not None
+    return _SPEECH.match(Skeleton().of(text)) is not None
 
 
 def _on_one_line(text: str) -> str:
@@ -100,10 +97,7 @@ def _on_one_line(text: str) -> str:
 
 
 def _untagged(text: str) -> str:
-    """Return ``text`` with round brackets for the signs of a tag: no space follows the first, and none stays inside.
-
-    One pass with the signs that are open: what is inside is decided before what is around it.
-    """
+    """Return ``text`` with round brackets for tags, in one pass: inner tags are decided first."""
     characters = list(text)
     opened: list[int] = []
     for match in _ANGLES.finditer(text):
@@ -150,7 +144,7 @@ def _without_citations(text: str, skeleton: Skeleton) -> str:
 
 
 class _BracketSkeleton(dict[int, str]):
-    """For ``str.translate``, one character for each: brackets are square, whatever counts is 0, a mark is a space."""
+    """For ``str.translate``, one character for each: square brackets, 0 for numbers, a space for marks."""
 
     def __init__(self, skeleton: Skeleton) -> None:
         super().__init__()
@@ -170,7 +164,7 @@ class _BracketSkeleton(dict[int, str]):
 
 
 def _between_characters(text: str, end: int) -> int:
-    """Return the last place up to ``end`` where no character is cut apart from its marks."""
+    """Return the last position up to ``end`` that does not separate a character from its marks."""
     while end > 0 and _extends(text[end]):
         end -= 1
     flags = 0

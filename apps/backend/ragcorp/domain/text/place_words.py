@@ -1,24 +1,21 @@
-"""The words of a path, a title or a query: those that they share tell which of many documents is meant. Pure."""
+"""The words of a path, a title or a query, which identify the meant document by those that they share. Pure."""
 
 import re
 
 from ragcorp.domain.text.entity_names import heading_name
 
 MAX_WORDS = 64
-"""Of a text; of a longer one, its first."""
+"""Maximum words of a text, the first ones."""
 
 WORD = "word:"
-"""Before a word among the stored names of a document."""
+"""Prefix of words among the stored names of a document."""
 
 _STEP = re.compile(r"[^\s/\\]+")
 _EXTENSION = re.compile(r"\.[^\W_]{1,10}$")
 
 
 def place_words(text: str) -> tuple[str, ...]:
-    """Return the words of a text, folded, each once: ``authToken.go`` has ``authtoken``, ``auth`` and ``token``.
-
-    A folder and a file without its extension is a word as a whole, too. Single letters are none.
-    """
+    """Return the distinct folded words: ``authToken.go`` has ``authtoken``, ``auth`` and ``token``."""
     words: dict[str, None] = {}
     for step in _STEP.findall(text):
         bare = _EXTENSION.sub("", step)

@@ -1,6 +1,6 @@
-"""Takes disguises off text: entities, compatibility forms and look-alikes of delimiters, characters that show nothing.
+"""Removes disguises from text: entities, compatibility forms and look-alikes of delimiters, invisible characters.
 
-Pure. Two foldings: one for a line that stands among ours, one for text whose brackets and quotes must stay readable.
+Pure. Two foldings: one for a line among lines of a prompt, one for text whose brackets and quotes must stay readable.
 """
 
 import html
@@ -50,10 +50,7 @@ _FORMS = {
 
 
 def folded_delimiter(character: str) -> str:
-    """Return what stands for a delimiter in whatever form it comes; other characters stand for themselves.
-
-    Angles are single guillemets, brackets round, quotes and ticks single quotes; : & # ; / and ~ are plain.
-    """
+    """Return the plain form of a delimiter: single guillemets, round brackets, single quotes; others stay."""
     compatible = unicodedata.normalize("NFKC", character)
     if compatible in _FORMS:
         return _FORMS[compatible]
@@ -77,10 +74,7 @@ def is_bracket(character: str) -> bool:
 
 
 def unmasked(text: str, folding: Folding) -> str:
-    """Return ``text`` folded, its entities decoded, without control characters and what shows nothing.
-
-    Line ends and tabs stay, and so does an ampersand that begins no entity.
-    """
+    """Return ``text`` folded, with entities decoded, without invisible characters except line ends and tabs."""
     table = _Plain(folding)
     for _ in range(MAX_UNMASKINGS):
         plain = text.translate(table)
@@ -91,15 +85,12 @@ def unmasked(text: str, folding: Folding) -> str:
     return text.translate(table).replace("&", "")
 
 
-def _decoded(found: re.Match[str]) -> str:
-    """Return what an entity stands for. One without its semicolon stays unless it, or its beginning, hides something.
-
-    It may be an argument of an address: ?a=1&copy=2.
-    """
-    decoded = html.unescape(found[0])
-    if found[0].endswith(";") or found[0].startswith("&#") or _READ_WITHOUT_END.match(found[0]):
+def _decoded(match: re.Match[str]) -> str:
+    """Decode an entity; one without its semicolon only if it hides something: ?a=1&copy=2 is an address."""
+    decoded = html.unescape(match[0])
+    if match[0].endswith(";") or match[0].startswith("&#") or _READ_WITHOUT_END.match(match[0]):
         return decoded
-    return decoded if any(map(_hides, decoded)) else found[0]
+    return decoded if any(map(_hides, decoded)) else match[0]
 
 
 def _hides(character: str) -> bool:

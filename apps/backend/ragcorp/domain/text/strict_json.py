@@ -23,11 +23,7 @@ class LongNumberError(ValueError):
 
 
 def parse(text: str | bytes) -> Any:
-    """Return the value of a JSON text; bytes are UTF-8.
-
-    Raises DuplicateNameError or LongNumberError, and ValueError for any other text that is not JSON or nested too
-    deeply for Python.
-    """
+    """Return the value of a JSON text or UTF-8 bytes. Raises DuplicateNameError, LongNumberError or ValueError."""
     try:
         return json.loads(
             text.decode("utf-8") if isinstance(text, bytes) else text,

@@ -1,4 +1,4 @@
-"""What a user's words are: small talk, a question, or a statement. Pure, by rules; Spanish, English and Portuguese."""
+"""Classifies an utterance as small talk, question or statement. Pure, by rules; Spanish, English and Portuguese."""
 
 import re
 from enum import StrEnum
@@ -7,8 +7,8 @@ from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.domain.text.word_lists import word_set
 
 
-class Said(StrEnum):
-    """``SMALL_TALK`` neither asks nor tells: thanks, a greeting, yes or no, a word without content."""
+class UtteranceKind(StrEnum):
+    """``SMALL_TALK``: thanks, a greeting, yes or no, a word without content."""
 
     SMALL_TALK = "small_talk"
     QUESTION = "question"
@@ -16,7 +16,7 @@ class Said(StrEnum):
 
 
 MAX_BARE = 3
-"""So few words without a verb that is known state nothing: they are looked for."""
+"""At most this many words without a known verb are a query, not a statement."""
 
 _EMPTY = word_set("""
     a ahi al algo alli ante aqui aquel aquella aquellas aquello aquellos como con cual cuales cuando cuanta cuantas
@@ -55,7 +55,7 @@ _TRAILING = re.compile(rf"(?:[\W_]+(?:{_COURTESY}))+[\W_]*$")
 _THANKED = re.compile(rf"^[\W_]*(?:{_THANKS})\W+(?:por|for|pel[oa])\b")
 
 _MARKS = frozenset("?¿\uff1f")
-_ASKS = re.compile(
+_QUESTION = re.compile(
     r"^[\W_]*(?:(?:y|e|and|but|so|pero|mas|entonces|then)\b\W*)*"
     r"(?:(?:a|ante|con|de|desde|en|entre|hasta|para|por|segun|sobre|em|com|ate|in|on|at|for|to|with|from|by|since)\s+)?"
     r"(?:que|cual(?:es)?|cuant[oa]s?|quien(?:es)?|donde|adonde|cuando|como|"
@@ -83,15 +83,19 @@ _SENTENCE = re.compile(r"[^.!?;\n…\uff1f]+[.!?;\n…\uff1f]*")
 _WORD = re.compile(r"[^\W_]+")
 
 
-def kind_of(text: str) -> Said:
+def kind_of(text: str) -> UtteranceKind:
     """Return the kind; one sentence that states something makes the whole a statement."""
     if is_small_talk(text):
-        return Said.SMALL_TALK
-    return Said.STATEMENT if any(_states(sentence) for sentence in _SENTENCE.findall(text)) else Said.QUESTION
+        return UtteranceKind.SMALL_TALK
+    return (
+        UtteranceKind.STATEMENT
+        if any(_states(sentence) for sentence in _SENTENCE.findall(text))
+        else UtteranceKind.QUESTION
+    )
 
 
 def is_small_talk(text: str) -> bool:
-    """Say whether nothing is asked or told. "¿Y ella?" asks, though by itself it holds nothing to look for."""
+    """Return whether a text is neither question nor statement. "¿Y ella?" is a question without content words."""
     plain = folded_in_place(text)
     if not _is_marked(text) and _THANKED.match(plain):
         return True
@@ -99,14 +103,14 @@ def is_small_talk(text: str) -> bool:
 
 
 def without_courtesies(text: str) -> str:
-    """Return the text from behind "hola", "vale" and their kin, and before "gracias"."""
-    begin = found.end() if (found := _LEADING.match(folded_in_place(text))) else 0
-    end = found.start() if (found := _TRAILING.search(folded_in_place(text), begin)) else len(text)
+    """Return the text without "hola", "vale" and the like at its start and "gracias" at its end."""
+    begin = leading.end() if (leading := _LEADING.match(folded_in_place(text))) else 0
+    end = trailing.start() if (trailing := _TRAILING.search(folded_in_place(text), begin)) else len(text)
     return text[begin:end]
 
 
 def content_words(text: str) -> list[str]:
-    """Return the words that speak of something, in lower case without accents. "IT" among small letters is one."""
+    """Return the content words in lower case without accents. "IT" among lower-case words is one."""
     shouted = text == text.upper()
     words = [(word, folded_in_place(word)) for word in _WORD.findall(without_courtesies(text)) if len(word) > 1]
     return [plain for word, plain in words if plain not in _EMPTY or (word.isupper() and not shouted)]
@@ -116,7 +120,7 @@ def _states(sentence: str) -> bool:
     if _is_marked(sentence) or is_small_talk(sentence):
         return False
     plain = folded_in_place(without_courtesies(sentence))
-    if _ASKS.match(plain):
+    if _QUESTION.match(plain):
         return False
     if _STATES.search(plain):
         return True

@@ -1,4 +1,4 @@
-"""Word lists that the code writes as one string. Pure."""
+"""Word lists written as one string. Pure."""
 
 
 def word_set(words: str) -> frozenset[str]:

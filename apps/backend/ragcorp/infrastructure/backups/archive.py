@@ -46,19 +46,19 @@ class Manifest:
 def parse_manifest(text: bytes) -> Manifest:
     """Raises InvalidInputError for anything but a manifest of a format that this version knows."""
     try:
-        found = json.loads(text)
-        version = found["format"]
+        fields = json.loads(text)
+        version = fields["format"]
         manifest = Manifest(
-            ragcorp=str(found["ragcorp"]),
-            created_at=str(found["created_at"]),
-            postgresql=str(found["postgresql"]),
-            revision=str(found["revision"]),
-            embedding_model=None if found["embedding_model"] is None else str(found["embedding_model"]),
-            extensions=tuple(map(str, found["extensions"])),
-            rows={str(name): int(count) for name, count in found["rows"].items()},
+            ragcorp=str(fields["ragcorp"]),
+            created_at=str(fields["created_at"]),
+            postgresql=str(fields["postgresql"]),
+            revision=str(fields["revision"]),
+            embedding_model=None if fields["embedding_model"] is None else str(fields["embedding_model"]),
+            extensions=tuple(map(str, fields["extensions"])),
+            rows={str(name): int(count) for name, count in fields["rows"].items()},
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise _foreign() from error
+        raise _not_a_backup() from error
     if not isinstance(version, int) or version > FORMAT:
         raise InvalidInputError(
             "The backup was made by a newer version of ragcorp, in a format that this one does not know.",
@@ -67,7 +67,7 @@ def parse_manifest(text: bytes) -> Manifest:
         )
     named = (*manifest.rows, *manifest.extensions)
     if not all(_NAME.fullmatch(name) for name in named) or not _REVISION.fullmatch(manifest.revision):
-        raise _foreign()
+        raise _not_a_backup()
     return manifest
 
 
@@ -80,9 +80,9 @@ class Archive:
             entry = opened.getinfo(_MANIFEST)
             self.dump_bytes = opened.getinfo(_DUMP).file_size
         except KeyError as error:
-            raise _foreign() from error
+            raise _not_a_backup() from error
         if entry.file_size > _MAX_MANIFEST_BYTES:
-            raise _foreign()
+            raise _not_a_backup()
         with damage_translated():
             self.manifest = parse_manifest(opened.read(entry))
 
@@ -114,7 +114,7 @@ def open_archive(file: Path) -> Iterator[Archive]:
     except FileNotFoundError as error:
         raise MissingFileError("There is no such backup.", field="FILE", remedy="Check its path.") from error
     except zipfile.BadZipFile as error:
-        raise _foreign() from error
+        raise _not_a_backup() from error
     except OSError as error:
         raise InvalidInputError(
             "The backup cannot be read.", field="FILE", remedy="Check that it is a file, and its rights."
@@ -182,9 +182,9 @@ def _put_in_place(fresh: Path, file: Path, *, overwrite: bool) -> None:
         os.close(folder)
 
 
-def _foreign() -> InvalidInputError:
+def _not_a_backup() -> InvalidInputError:
     return InvalidInputError(
-        "The file is no backup of ragcorp, or not the whole of one.",
+        "The file is not a complete backup of ragcorp.",
         field="FILE",
         remedy="Give a file that `ragcorp backup` made; a dump of pg_dump's own is restored with pg_restore.",
     )

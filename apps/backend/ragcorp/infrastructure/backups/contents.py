@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import LiteralString
+from typing import Any, LiteralString
 
 import psycopg
 from psycopg import sql
@@ -23,13 +23,13 @@ _TABLES: LiteralString = """
     SELECT relname FROM pg_class
     WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname
 """
-_EXTENSIONS: LiteralString = "SELECT extname FROM pg_extension WHERE extname <> 'plpgsql' ORDER BY extname"
-_SESSIONS: LiteralString = """
+EXTENSIONS: LiteralString = "SELECT extname FROM pg_extension WHERE extname <> 'plpgsql' ORDER BY extname"
+OTHER_SESSIONS: LiteralString = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND usesysid IS NOT NULL
 """
-"""Not by backend_type: a role sees that of its own sessions only. The server's workers have no user."""
-_BYPASSES: LiteralString = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+"""Not by backend_type: a role sees only that of its own sessions. The server's workers have no user."""
+BYPASSES_ROW_SECURITY: LiteralString = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 
 
 @contextmanager
@@ -56,28 +56,19 @@ def connected(dsn: str) -> Iterator[psycopg.Connection[TupleRow]]:
         ) from error
 
 
+def scalar(connection: psycopg.Connection[TupleRow], query: LiteralString | sql.Composed) -> Any:
+    """Return the first column of the first row, or None."""
+    row = connection.execute(query).fetchone()
+    return row[0] if row else None
+
+
 def count_rows(connection: psycopg.Connection[TupleRow]) -> dict[str, int]:
     """Return the number of rows of every table."""
-    counts: dict[str, int] = {}
-    for (name,) in connection.execute(_TABLES).fetchall():
-        row = connection.execute(sql.SQL("SELECT count(*) FROM public.{}").format(sql.Identifier(name))).fetchone()
-        counts[name] = row[0] if row else 0
-    return counts
+    return {
+        name: scalar(connection, sql.SQL("SELECT count(*) FROM public.{}").format(sql.Identifier(name)))
+        for (name,) in connection.execute(_TABLES).fetchall()
+    }
 
 
-def holds_content(counts: dict[str, int]) -> bool:
+def has_content(counts: dict[str, int]) -> bool:
     return any(count and name not in NO_CONTENT for name, count in counts.items())
-
-
-def extensions(connection: psycopg.Connection[TupleRow]) -> tuple[str, ...]:
-    return tuple(name for (name,) in connection.execute(_EXTENSIONS).fetchall())
-
-
-def other_sessions(connection: psycopg.Connection[TupleRow]) -> int:
-    row = connection.execute(_SESSIONS).fetchone()
-    return row[0] if row else 0
-
-
-def bypasses_row_security(connection: psycopg.Connection[TupleRow]) -> bool:
-    row = connection.execute(_BYPASSES).fetchone()
-    return bool(row and row[0])

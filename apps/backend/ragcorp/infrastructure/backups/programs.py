@@ -1,4 +1,4 @@
-"""PostgreSQL's client programs: where they are, how they log in, and what their failures mean."""
+"""PostgreSQL's client programs: paths, logins and translation of failures."""
 
 import os
 import re
@@ -19,13 +19,13 @@ from ragcorp.infrastructure.child_environment import child_environment
 
 _SERVICE = "ragcorp"
 _NO_ENTRIES = frozenset({"service", "servicefile"})
-"""A service names no other one."""
+"""A service must not refer to another one."""
 
 _NAMES = ("pg_dump", "pg_restore", "psql")
 _SQLSTATE = re.compile(r"\b(?:ERROR|FATAL):\s+([0-9A-Z]{5})\b")
 _TAIL_BYTES = 16_384
 _FILES_OF_LIBPQ = ("PGPASSFILE", "PGSSLMODE", "PGSSLROOTCERT", "PGSSLCERT", "PGSSLKEY", "PGSSLCRL", "PGSSLCRLDIR")
-"""Paths, and no secrets: our own connections to the database read them too."""
+"""Paths without secrets, which our own connections to the database read too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +97,12 @@ class Child:
             self.stdin.close()
         return self.process.wait()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
     def end(self) -> None:
         """Kill the program if it still runs, close the pipes and remove the login."""
         self._remove_login()
@@ -166,9 +172,9 @@ def _login_file(dsn: str, *, options: str) -> Path:
     lines = [f"[{_SERVICE}]", *(f"{name}={value}" for name, value in parts.items() if value)]
     if any(line != line.strip() or "\n" in line or "\r" in line for line in lines):
         raise ConfigurationError(
-            "A value in the address of the database ends in a space or holds a line end.",
+            "A value in the address of the database ends in a space or contains a line break.",
             field="DATABASE_OWNER_URL",
-            remedy="PostgreSQL's programs read no such value from a file: choose another password or name.",
+            remedy="PostgreSQL's programs cannot read such a value from a file: choose another password or name.",
         )
     handle, name = tempfile.mkstemp(prefix="ragcorp-login-")  # for its owner alone
     with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -19,7 +19,14 @@ from psycopg.rows import TupleRow
 
 from ragcorp.domain.exceptions import ConfigurationError, ConflictError, InvalidInputError, RagcorpError
 from ragcorp.infrastructure.backups.archive import CHUNK_BYTES, Archive, Manifest
-from ragcorp.infrastructure.backups.contents import EVERY_ROW, connected, count_rows, holds_content, other_sessions
+from ragcorp.infrastructure.backups.contents import (
+    EVERY_ROW,
+    OTHER_SESSIONS,
+    connected,
+    count_rows,
+    has_content,
+    scalar,
+)
 from ragcorp.infrastructure.backups.programs import Child, Programs
 from ragcorp.infrastructure.backups.writing import OnBytes
 
@@ -34,7 +41,7 @@ _PSQL = (
 )
 _PG_RESTORE = ("--no-owner", "--no-privileges", "--enable-row-security", "--file=-")
 _LEFT_OUT = (b" EXTENSION ", b" SCHEMA - public", b" SCHEMA public", b" DEFAULT ACL ")
-"""Entries of a dump that are the server's business: they are there already, made with rights that an owner may lack."""
+"""Entries of a dump that already exist on the server, created with rights that an owner may lack."""
 
 _LEAKPROOF = re.compile(rb"(?m)^(    LANGUAGE .*) LEAKPROOF\b")
 """Only a superuser may mark a function LEAKPROOF. The migration that follows marks it again."""
@@ -48,16 +55,16 @@ _EMPTY_THE_SCHEMA = """
     BEGIN
         -- list all before dropping the first: an object dropped with another has no name afterwards
         FOREACH statement IN ARRAY COALESCE((
-            SELECT array_agg(format('DROP %s IF EXISTS %s CASCADE', found.type, found.identity))
-            FROM pg_depend AS held, LATERAL pg_identify_object(held.classid, held.objid, 0) AS found
-            WHERE held.refclassid = 'pg_namespace'::regclass AND held.refobjid = 'public'::regnamespace
-              AND held.deptype = 'n' AND held.objsubid = 0
-              AND held.classid NOT IN ('pg_extension'::regclass, 'pg_default_acl'::regclass,
+            SELECT array_agg(format('DROP %s IF EXISTS %s CASCADE', object.type, object.identity))
+            FROM pg_depend AS dependent, LATERAL pg_identify_object(dependent.classid, dependent.objid, 0) AS object
+            WHERE dependent.refclassid = 'pg_namespace'::regclass AND dependent.refobjid = 'public'::regnamespace
+              AND dependent.deptype = 'n' AND dependent.objsubid = 0
+              AND dependent.classid NOT IN ('pg_extension'::regclass, 'pg_default_acl'::regclass,
                                        'pg_statistic_ext'::regclass)
               -- e: an extension's, which stays; i: a part of another object, such as an identity column's sequence,
               -- and dropped with that alone. Extended statistics too go with their table.
-              AND NOT EXISTS (SELECT FROM pg_depend AS part WHERE part.classid = held.classid
-                              AND part.objid = held.objid AND part.objsubid = 0 AND part.deptype IN ('e', 'i'))
+              AND NOT EXISTS (SELECT FROM pg_depend AS part WHERE part.classid = dependent.classid
+                              AND part.objid = dependent.objid AND part.objsubid = 0 AND part.deptype IN ('e', 'i'))
         ), '{}')
         LOOP
             EXECUTE statement;
@@ -66,13 +73,13 @@ _EMPTY_THE_SCHEMA = """
 """
 _CHECK_AND_COMMIT = """
     DO $check$
-    DECLARE expected record; found bigint;
+    DECLARE expected record; actual bigint;
     BEGIN
         FOR expected IN
             SELECT key, value::bigint AS rows FROM jsonb_each_text(current_setting('ragcorp.expected')::jsonb)
         LOOP
-            EXECUTE format('SELECT count(*) FROM public.%I', expected.key) INTO found;
-            IF found <> expected.rows THEN
+            EXECUTE format('SELECT count(*) FROM public.%I', expected.key) INTO actual;
+            IF actual <> expected.rows THEN
                 RAISE EXCEPTION 'rows are missing' USING ERRCODE = 'RC001';
             END IF;
         END LOOP;
@@ -96,18 +103,15 @@ def check_backup(archive: Archive, *, known_revisions: Collection[str], head: st
 
 
 def check_target(dsn: str, manifest: Manifest, *, replace: bool) -> bool:
-    """Return whether the database has content. Raises ConflictError if it may not be replaced or is in use.
-
-    Raises ConfigurationError if it lacks an extension that cannot be added.
-    """
+    """Return whether the database has content. Raises ConflictError or ConfigurationError for an unsuitable target."""
     with connected(dsn) as connection:
-        filled = holds_content(count_rows(connection))
+        filled = has_content(count_rows(connection))
         if filled and not replace:
             raise ConflictError(
                 "The database is not empty.",
                 remedy="Restore into a new one, or add --replace: it makes a backup of this one first.",
             )
-        if other_sessions(connection):
+        if scalar(connection, OTHER_SESSIONS):
             raise ConflictError(
                 "Other programs are connected to the database.",
                 remedy="Stop the services and commands that use it, and run the command again.",
@@ -125,23 +129,24 @@ def restore(archive: Archive, *, dsn: str, programs: Programs, on_bytes: OnBytes
         tempfile.TemporaryFile() as errors,
         tempfile.TemporaryFile() as reading_errors,
     ):
-        wanted = Path(folder, "contents")
-        wanted.write_bytes(b"".join(line for line in contents.splitlines(keepends=True) if _is_ours(line)))
-        scripted = [programs.pg_restore, *_PG_RESTORE, f"--use-list={wanted}"]
+        entries = Path(folder, "contents")
+        entries.write_bytes(b"".join(line for line in contents.splitlines(keepends=True) if _is_restored(line)))
+        scripted = [programs.pg_restore, *_PG_RESTORE, f"--use-list={entries}"]
         definitions = _LEAKPROOF.sub(rb"\1", _read(archive, [*scripted, "--section=pre-data"]))
-        psql = Child([programs.psql, *_PSQL], dsn=dsn, options=EVERY_ROW, errors=errors)
-        reader = Child([*scripted, "--section=data", "--section=post-data"], writes=True, errors=reading_errors)
-        try:
-            psql.stdin.write(_EMPTY_THE_SCHEMA.encode() + definitions)
-            _send(archive, reader, psql, on_bytes)
-            if psql.wait() != 0:
+        data = [*scripted, "--section=data", "--section=post-data"]
+        with (
+            Child([programs.psql, *_PSQL], dsn=dsn, options=EVERY_ROW, errors=errors) as psql,
+            Child(data, writes=True, errors=reading_errors) as reader,
+        ):
+            try:
+                psql.stdin.write(_EMPTY_THE_SCHEMA.encode() + definitions)
+                _send(archive, reader, psql, on_bytes)
+                failed = psql.wait() != 0
+            except BrokenPipeError:
+                psql.wait()
+                failed = True
+            if failed:
                 raise psql.failure("The restore failed, and nothing was changed")
-        except BrokenPipeError:
-            psql.wait()
-            raise psql.failure("The restore failed, and nothing was changed") from None
-        finally:
-            reader.end()
-            psql.end()
 
 
 def _send(archive: Archive, reader: Child, psql: Child, on_bytes: OnBytes | None) -> None:
@@ -190,21 +195,17 @@ class _Feeder(threading.Thread):
 
 def _read(archive: Archive, arguments: Sequence[str]) -> bytes:
     """Return pg_restore's output on a dump, where that is small."""
-    with tempfile.TemporaryFile() as errors:
-        child = Child(arguments, writes=True, errors=errors)
-        try:
-            feeder = _Feeder(archive, child.stdin)
-            feeder.start()
-            written = child.stdout.read()
-            feeder.join()
-            if child.wait() != 0:
-                raise child.failure("The dump in the backup cannot be read, and nothing was changed")
-        finally:
-            child.end()
+    with tempfile.TemporaryFile() as errors, Child(arguments, writes=True, errors=errors) as child:
+        feeder = _Feeder(archive, child.stdin)
+        feeder.start()
+        written = child.stdout.read()
+        feeder.join()
+        if child.wait() != 0:
+            raise child.failure("The dump in the backup cannot be read, and nothing was changed")
     return written
 
 
-def _is_ours(line: bytes) -> bool:
+def _is_restored(line: bytes) -> bool:
     return not any(entry in line for entry in _LEFT_OUT)
 
 

@@ -6,12 +6,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import LiteralString
 
-import psycopg
-from psycopg.rows import TupleRow
-
 from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.infrastructure.backups.archive import CHUNK_BYTES, Manifest, new_archive, refuse_existing
-from ragcorp.infrastructure.backups.contents import EVERY_ROW, bypasses_row_security, connected, count_rows, extensions
+from ragcorp.infrastructure.backups.contents import (
+    BYPASSES_ROW_SECURITY,
+    EVERY_ROW,
+    EXTENSIONS,
+    connected,
+    count_rows,
+    scalar,
+)
 from ragcorp.infrastructure.backups.programs import Child, Programs
 
 OnBytes = Callable[[int, int], None]
@@ -35,38 +39,33 @@ def write_backup(
         row = connection.execute(_SNAPSHOT).fetchone()
         if row is None or connection.execute("SELECT to_regclass('public.alembic_version')").fetchone() == (None,):
             raise ConfigurationError(
-                "The database holds no ragcorp yet: there is nothing to back up.",
+                "The database contains no ragcorp schema: there is nothing to back up.",
                 remedy="Check DATABASE_URL or the data folder; `ragcorp migrate` makes a new database.",
             )
         manifest = Manifest(
             ragcorp=version,
             created_at=datetime.now(UTC).isoformat(timespec="seconds"),
             postgresql=str(row[1]),
-            revision=_one(connection, _REVISION) or "",
-            embedding_model=_one(connection, _MODEL),
-            extensions=extensions(connection),
+            revision=scalar(connection, _REVISION) or "",
+            embedding_model=scalar(connection, _MODEL),
+            extensions=tuple(name for (name,) in connection.execute(EXTENSIONS)),
             rows=count_rows(connection),
         )
         arguments = [programs.pg_dump, "--format=custom", f"--snapshot={row[0]}", "--schema=public"]
         arguments += ["--lock-wait-timeout=10s", "--no-password"]
-        if not bypasses_row_security(connection):
+        if not scalar(connection, BYPASSES_ROW_SECURITY):
             arguments.append("--enable-row-security")
-        with tempfile.TemporaryFile() as errors, new_archive(file, manifest, overwrite=overwrite) as stream:
-            child = Child(arguments, dsn=dsn, options=EVERY_ROW, writes=True, errors=errors)
-            try:
-                done = 0
-                while chunk := child.stdout.read(CHUNK_BYTES):
-                    stream.write(chunk)
-                    done += len(chunk)
-                    if on_bytes is not None:
-                        on_bytes(done, done)
-                if child.wait() != 0:
-                    raise child.failure("The backup failed, and nothing was written")
-            finally:
-                child.end()
+        with (
+            tempfile.TemporaryFile() as errors,
+            new_archive(file, manifest, overwrite=overwrite) as stream,
+            Child(arguments, dsn=dsn, options=EVERY_ROW, writes=True, errors=errors) as child,
+        ):
+            done = 0
+            while chunk := child.stdout.read(CHUNK_BYTES):
+                stream.write(chunk)
+                done += len(chunk)
+                if on_bytes is not None:
+                    on_bytes(done, done)
+            if child.wait() != 0:
+                raise child.failure("The backup failed, and nothing was written")
     return manifest
-
-
-def _one(connection: psycopg.Connection[TupleRow], query: LiteralString) -> str | None:
-    row = connection.execute(query).fetchone()
-    return str(row[0]) if row else None

@@ -1,4 +1,4 @@
-"""A PostgreSQL of our own, started on demand for one data folder and shared by every process that uses it."""
+"""An embedded PostgreSQL, started on demand for one data folder and shared by all its processes."""
 
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres, EmbeddedServer
 from ragcorp.infrastructure.embedded_postgres.status import EmbeddedStatus, status

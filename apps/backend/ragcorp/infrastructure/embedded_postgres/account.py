@@ -43,10 +43,7 @@ class ServerAccount:
 
     @classmethod
     def owning(cls, folder: Path) -> Self:
-        """The account that an existing cluster was made for, also when `postgres` was added to the system later.
-
-        Raises ConfigurationError when the cluster is another user's.
-        """
+        """Return the owner of an existing cluster. Raises ConfigurationError if this process cannot act as it."""
         info = folder.stat(follow_symlinks=False)
         if os.geteuid() == 0 and info.st_uid != 0:
             return cls(uid=info.st_uid, gid=info.st_gid, drops_privileges=True)

@@ -1,7 +1,7 @@
 """The place of the database files: below the data folder or, if root's server cannot enter that, below /var/lib.
 
 Only the pointer file in the data folder leads to a cluster outside. Its first state is "creating": a cluster whose
-pointer never became "ready" is a leftover and is removed.
+pointer never became "ready" is a leftover, which the next start removes.
 """
 
 import json
@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import uuid
-from dataclasses import dataclass
 from pathlib import Path
 
 from ragcorp.domain.exceptions import ConfigurationError
@@ -18,24 +17,18 @@ from ragcorp.infrastructure.embedded_postgres.data_folder import DataFolder, mak
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _UNFINISHED = ".new"
+CREATING, READY = "creating", "ready"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    home: Path
-    outside: bool
+    """The folders of one cluster; ``outside``: they are not in the data folder."""
 
-    @property
-    def pgdata(self) -> Path:
-        return self.home / "pgdata"
-
-    @property
-    def log_dir(self) -> Path:
-        return self.home / "log"
-
-    @property
-    def startup_log(self) -> Path:
-        return self.home / "startup.log"
+    def __init__(self, *, home: Path, outside: bool) -> None:
+        self.home = home
+        self.outside = outside
+        self.pgdata = home / "pgdata"
+        self.log_dir = home / "log"
+        self.startup_log = home / "startup.log"
 
     @property
     def unfinished(self) -> Path:
@@ -54,23 +47,14 @@ class Cluster:
             return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pointer:
-    cluster_id: str
-    ready: bool
-
-
 def locate(folder: DataFolder, *, system_dir: Path) -> Cluster | None:
-    """Return the finished cluster of a data folder, None if there is none yet.
-
-    Raises ConfigurationError when the pointer is damaged or its target is missing.
-    """
+    """Return the finished cluster, if any. Raises ConfigurationError for a damaged pointer or a missing target."""
     if folder.cluster.exists():
         return Cluster(home=folder.cluster, outside=False)
-    pointer = _read_pointer(folder.pointer)
-    if pointer is None or not pointer.ready:
+    cluster_id, state = _read_pointer(folder.pointer)
+    if state != READY:
         return None
-    cluster = Cluster(home=_outside_folder(system_dir) / pointer.cluster_id, outside=True)
+    cluster = Cluster(home=_outside_folder(system_dir) / cluster_id, outside=True)
     if not cluster.pgdata.exists():
         raise ConfigurationError(
             "The data folder points to database files that are not there, or that this user may not see.",
@@ -81,10 +65,7 @@ def locate(folder: DataFolder, *, system_dir: Path) -> Cluster | None:
 
 
 def place(folder: DataFolder, *, account: ServerAccount, system_dir: Path) -> Cluster:
-    """Choose the place of a new cluster and remove the leftovers of an interrupted start.
-
-    Raises ConfigurationError when the server's user can reach no place at all.
-    """
+    """Choose the place of a new cluster; remove leftovers. Raises ConfigurationError if the server can reach none."""
     inside = Cluster(home=folder.cluster, outside=False)
     inside.remove_leftovers()
     _remove_abandoned(folder, system_dir)
@@ -102,15 +83,15 @@ def place(folder: DataFolder, *, account: ServerAccount, system_dir: Path) -> Cl
             field="data_dir",
             remedy="Choose a data folder below folders that every user may pass through, such as /srv.",
         )
-    pointer = _Pointer(cluster_id=uuid.uuid4().hex, ready=False)
-    _write_pointer(folder.pointer, pointer)
-    return Cluster(home=outside / pointer.cluster_id, outside=True)
+    cluster_id = uuid.uuid4().hex
+    _write_pointer(folder.pointer, cluster_id, CREATING)
+    return Cluster(home=outside / cluster_id, outside=True)
 
 
 def confirm(folder: DataFolder, cluster: Cluster) -> None:
-    """Records that a cluster outside the data folder is finished."""
+    """Record that a cluster outside the data folder is finished."""
     if cluster.outside:
-        _write_pointer(folder.pointer, _Pointer(cluster_id=cluster.home.name, ready=True))
+        _write_pointer(folder.pointer, cluster.home.name, READY)
 
 
 def _outside_folder(system_dir: Path) -> Path:
@@ -118,36 +99,36 @@ def _outside_folder(system_dir: Path) -> Path:
 
 
 def _remove_abandoned(folder: DataFolder, system_dir: Path) -> None:
-    pointer = _read_pointer(folder.pointer)
-    if pointer is None or os.geteuid() != 0:
+    cluster_id, state = _read_pointer(folder.pointer)
+    if not state or os.geteuid() != 0:
         return
-    abandoned = Cluster(home=_outside_folder(system_dir) / pointer.cluster_id, outside=True)
+    abandoned = Cluster(home=_outside_folder(system_dir) / cluster_id, outside=True)
     abandoned.remove_leftovers()
     shutil.rmtree(abandoned.home, ignore_errors=True)
     folder.pointer.unlink()
 
 
-def _read_pointer(path: Path) -> _Pointer | None:
+def _read_pointer(path: Path) -> tuple[str, str]:
+    """Return the id and state of the cluster outside the data folder; empty if there is none."""
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
         cluster_id, state = stored["cluster"], stored["state"]
     except (FileNotFoundError, NotADirectoryError):
-        return None
+        return "", ""
     except (ValueError, KeyError, TypeError) as error:
         raise _damaged() from error
-    if not isinstance(cluster_id, str) or not _ID.fullmatch(cluster_id) or state not in ("creating", "ready"):
+    if not isinstance(cluster_id, str) or not _ID.fullmatch(cluster_id) or state not in (CREATING, READY):
         raise _damaged()
-    return _Pointer(cluster_id=cluster_id, ready=state == "ready")
+    return cluster_id, str(state)
 
 
-def _write_pointer(path: Path, pointer: _Pointer) -> None:
-    state = "ready" if pointer.ready else "creating"
-    write_private(path, json.dumps({"cluster": pointer.cluster_id, "state": state}))
+def _write_pointer(path: Path, cluster_id: str, state: str) -> None:
+    write_private(path, json.dumps({"cluster": cluster_id, "state": state}))
 
 
 def _damaged() -> ConfigurationError:
     return ConfigurationError(
-        "The file of the data folder that says where the database files are is damaged.",
+        "The file in the data folder with the location of the database files is damaged.",
         field="data_dir",
         remedy="Restore cluster.json from a backup of the data folder, or choose a new data folder.",
     )

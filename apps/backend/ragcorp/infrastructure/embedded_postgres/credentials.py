@@ -25,11 +25,9 @@ class Credentials:
 
 
 def create(path: Path) -> Credentials:
-    made = Credentials(
-        superuser=secrets.token_urlsafe(32), owner=secrets.token_urlsafe(32), app=secrets.token_urlsafe(32)
-    )
-    write_private(path, json.dumps({SUPERUSER: made.superuser, OWNER: made.owner, APP: made.app}))
-    return made
+    superuser, owner, app = (secrets.token_urlsafe(32) for _ in range(3))
+    write_private(path, json.dumps({SUPERUSER: superuser, OWNER: owner, APP: app}))
+    return Credentials(superuser=superuser, owner=owner, app=app)
 
 
 def load_or_create(path: Path) -> Credentials:

@@ -3,54 +3,28 @@
 import hashlib
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 from ragcorp.domain.exceptions import ConfigurationError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DataFolder:
-    path: Path
+    """``key``: sixteen hexadecimal digits that name the folder in places where its path would be too long."""
 
-    @classmethod
-    def at(cls, path: Path) -> Self:
-        return cls(path=Path(os.path.realpath(path)))
-
-    @property
-    def launcher_lock(self) -> Path:
-        return self.path / "launcher.lock"
-
-    @property
-    def users_lock(self) -> Path:
-        return self.path / "users.lock"
-
-    @property
-    def server_lock(self) -> Path:
-        return self.path / "server.lock"
-
-    @property
-    def credentials(self) -> Path:
-        return self.path / "credentials.json"
-
-    @property
-    def pointer(self) -> Path:
-        return self.path / "cluster.json"
-
-    @property
-    def cluster(self) -> Path:
-        return self.path / "cluster"
-
-    @property
-    def key(self) -> str:
-        """Sixteen hexadecimal digits that name this folder in places where its path would be too long."""
-        return hashlib.sha256(os.fsencode(self.path)).hexdigest()[:16]
+    def __init__(self, path: Path) -> None:
+        self.path = Path(os.path.realpath(path))
+        self.key = hashlib.sha256(os.fsencode(self.path)).hexdigest()[:16]
+        self.cluster = self.path / "cluster"
+        self.launcher_lock = self.path / "launcher.lock"
+        self.users_lock = self.path / "users.lock"
+        self.server_lock = self.path / "server.lock"
+        self.credentials = self.path / "credentials.json"
+        self.pointer = self.path / "cluster.json"
 
     def prepare(self) -> None:
         """Create the folder with mode 0700, or check the existing one without changing its mode.
 
-        Raises ConfigurationError if it is no folder, another user's, writable by everyone or not writable by this user.
+        Raises ConfigurationError if it is a file, another user's, writable by everyone or not writable by this user.
         """
         if any(parent.is_file() for parent in self.path.parents):
             raise _unusable("The data folder lies below a file.", "Choose a path below folders only.")
@@ -61,13 +35,13 @@ class DataFolder:
             self.check()
 
     def admit(self, group: int) -> None:
-        """Lets a group pass through the folder, not list it, provided that nothing but our own files is in it.
+        """Let a group pass through the folder without listing it, if it contains only our own files.
 
         For root: the server runs as another user and has to reach its files below this folder.
         """
-        ours = {self.launcher_lock, self.users_lock, self.server_lock, self.credentials, self.pointer}
+        own_files = {self.launcher_lock, self.users_lock, self.server_lock, self.credentials, self.pointer}
         mode = stat.S_IMODE(self.path.stat().st_mode)
-        if set(self.path.iterdir()) <= ours and not mode & stat.S_IXOTH:
+        if set(self.path.iterdir()) <= own_files and not mode & stat.S_IXOTH:
             os.chown(self.path, -1, group)
             self.path.chmod(mode | stat.S_IXGRP)
 
@@ -114,7 +88,7 @@ def make_passable(path: Path) -> None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replaces a file atomically and durably with one that only its owner reads."""
+    """Replace a file atomically and durably with one that only its owner reads."""
     fresh = path.with_name(path.name + ".new")
     fresh.unlink(missing_ok=True)
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

@@ -63,10 +63,7 @@ def has_unix_sockets() -> bool:
 
 
 def choose_endpoint(key: str, *, account: ServerAccount, system_dir: Path) -> Endpoint:
-    """A place to listen for the data folder named by ``key``.
-
-    Raises ConfigurationError when the socket folder is another user's or a symlink, or every candidate is too long.
-    """
+    """Return where the server of a folder listens. Raises ConfigurationError without a safe and short socket path."""
     if not has_unix_sockets():
         return Endpoint(socket_dir=None, port=_free_port())
     for base in _bases(account, system_dir):
@@ -101,8 +98,12 @@ def _trustworthy(base: Path) -> bool:
     except OSError:
         return False
     others_write = info.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    ours = info.st_uid in (0, os.geteuid())
-    return ours and (not others_write or bool(info.st_mode & stat.S_ISVTX)) and os.access(base, os.W_OK | os.X_OK)
+    is_trusted_owner = info.st_uid in (0, os.geteuid())
+    return (
+        is_trusted_owner
+        and (not others_write or bool(info.st_mode & stat.S_ISVTX))
+        and os.access(base, os.W_OK | os.X_OK)
+    )
 
 
 def _claim(folder: Path, account: ServerAccount) -> None:

@@ -73,18 +73,17 @@ def explain(log_text: str, *, action: str, secrets: Iterable[str] = ()) -> Ragco
     return StorageUnavailableError(
         f"The embedded PostgreSQL {action}: {reason}",
         reason="start_failed",
-        remedy="The full log is in the place that this command names: ragcorp doctor",
+        remedy="See the full log; `ragcorp doctor` shows its path.",
     )
 
 
 def _reason(log_text: str, secrets: Iterable[str]) -> str:
     lines = [line.strip() for line in log_text.splitlines() if line.strip()]
     severe = [line for line in lines if _SEVERE.search(line)]
-    chosen = (severe or lines or ["it wrote no reason."])[-1]
-    chosen = _LINE_PREFIX.sub("", chosen)
+    reason = _LINE_PREFIX.sub("", (severe or lines or ["it wrote no reason."])[-1])
     for secret in secrets:
-        chosen = chosen.replace(secret, "***")
-    return _ABSOLUTE_PATH.sub("<path>", chosen)[:_MAX_REASON_LENGTH]
+        reason = reason.replace(secret, "***")
+    return _ABSOLUTE_PATH.sub("<path>", reason)[:_MAX_REASON_LENGTH]
 
 
 def read_tail(path: Path) -> str:

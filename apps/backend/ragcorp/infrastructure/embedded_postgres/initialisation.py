@@ -1,9 +1,8 @@
-"""Makes a new cluster in a temporary folder and renames it when complete, so that no start meets half of one."""
+"""Makes a new cluster in a temporary folder and renames it when complete, so that no start finds half of one."""
 
 import os
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
 from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.infrastructure.embedded_postgres.account import ServerAccount
@@ -39,29 +38,9 @@ def create_cluster(
         if account.drops_privileges:
             os.chown(password_file, account.uid, account.gid)
             os.chown(fresh, account.uid, account.gid)
-        _initdb(fresh, password_file, installation, account, credentials, durable=durable, timeout_s=timeout_s)
-        password_file.unlink()
-        fresh.rename(cluster.home)
-        if durable:
-            sync_folder(cluster.home.parent)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-
-
-def _initdb(
-    home: Path,
-    password_file: Path,
-    installation: Installation,
-    account: ServerAccount,
-    credentials: Credentials,
-    *,
-    durable: bool,
-    timeout_s: float,
-) -> None:
-    for character_type in _character_types():
         arguments = [
             installation.program("initdb"),
-            f"--pgdata={home / 'pgdata'}",
+            f"--pgdata={fresh / 'pgdata'}",
             f"--username={SUPERUSER}",
             f"--pwfile={password_file}",
             "--auth-local=scram-sha-256",
@@ -70,16 +49,25 @@ def _initdb(
             "--locale-provider=builtin",
             "--builtin-locale=C.UTF-8",
             "--locale=C",
-            f"--lc-ctype={character_type}",
             "--data-checksums",
+            *(() if durable else ("--no-sync",)),
         ]
-        if not durable:
-            arguments.append("--no-sync")
-        status, output = account.run(arguments, timeout_s=timeout_s)
+        _initdb(arguments, account, secrets=credentials.all(), timeout_s=timeout_s)
+        password_file.unlink()
+        fresh.rename(cluster.home)
+        if durable:
+            sync_folder(cluster.home.parent)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _initdb(arguments: Sequence[str], account: ServerAccount, *, secrets: Sequence[str], timeout_s: float) -> None:
+    for character_type in _character_types():
+        status, output = account.run([*arguments, f"--lc-ctype={character_type}"], timeout_s=timeout_s)
         if status == 0:
             return
         if _UNKNOWN_LOCALE not in output:
-            raise explain(output, action="could not make its database files", secrets=credentials.all())
+            raise explain(output, action="could not make its database files", secrets=secrets)
     raise ConfigurationError(
         "This system has no UTF-8 locale, without which full-text search does not know the letters of a word.",
         remedy="Install the locale C.UTF-8 (package 'libc-bin' or 'glibc-langpack-en') and start again.",

@@ -62,14 +62,11 @@ def find_installation() -> Installation:
     return Installation(site=package.parent, version=version)
 
 
-def installation_for(account: ServerAccount, *, found: Installation, system_dir: Path) -> Installation:
-    """The installation itself, or a copy that the account can reach when the virtual environment is closed to it.
-
-    Raises ConfigurationError when the copy cannot be run either.
-    """
-    if not account.drops_privileges or found.usable_by(account):
-        return found
-    copy = _copy(found, system_dir / "postgres")
+def installation_for(account: ServerAccount, *, installed: Installation, system_dir: Path) -> Installation:
+    """Return the installation, or a copy that the account can reach. Raises ConfigurationError if neither runs."""
+    if not account.drops_privileges or installed.usable_by(account):
+        return installed
+    copy = _copy(installed, system_dir / "postgres")
     if not copy.usable_by(account):
         raise ConfigurationError(
             "The system user of the embedded PostgreSQL cannot run its programs.",
@@ -78,19 +75,19 @@ def installation_for(account: ServerAccount, *, found: Installation, system_dir:
     return copy
 
 
-def _copy(found: Installation, folder: Path) -> Installation:
+def _copy(installed: Installation, folder: Path) -> Installation:
     make_passable(folder)
     _remove_stale(folder)
-    wanted = _manifest(found.site)
-    target = folder / f"{found.version}-{hashlib.sha256(repr(wanted).encode()).hexdigest()[:8]}"
+    wanted = _manifest(installed.site)
+    target = folder / f"{installed.version}-{hashlib.sha256(repr(wanted).encode()).hexdigest()[:8]}"
     if target.exists() and _manifest(target) != wanted:
         target.rename(folder / f"{target.name}.{uuid.uuid4().hex}.broken")
     if not target.exists():
         fresh = folder / f"{target.name}.{uuid.uuid4().hex}.new"
         try:
             for part in _PARTS:
-                if (found.site / part).is_dir():
-                    shutil.copytree(found.site / part, fresh / part)
+                if (installed.site / part).is_dir():
+                    shutil.copytree(installed.site / part, fresh / part)
             _open_for_reading(fresh)
             if _manifest(fresh) != wanted:
                 raise ConfigurationError(
@@ -100,13 +97,13 @@ def _copy(found: Installation, folder: Path) -> Installation:
             sync_folder(fresh)
             try:
                 fresh.rename(target)
-            except OSError:  # another process may have been faster: its copy is as good as ours
+            except OSError:  # another process may have been faster with the same copy
                 if not target.exists():
                     raise
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
         sync_folder(folder)
-    return Installation(site=target, version=found.version)
+    return Installation(site=target, version=installed.version)
 
 
 def _manifest(site: Path) -> list[tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""The public face: starts or joins the server of a data folder, and stops it when its last user leaves."""
+"""Starts or joins the server of a data folder, and stops it when its last user leaves."""
 
 import logging
 import threading
@@ -63,7 +63,7 @@ class EmbeddedPostgres:
         settings: Mapping[str, str] | None = None,
         system_dir: Path = SYSTEM_DIR,
     ) -> None:
-        self._folder = DataFolder.at(data_dir)
+        self._folder = DataFolder(data_dir)
         self._start_timeout_s = start_timeout_s
         self._settings = dict(settings or {})
         self._system_dir = system_dir
@@ -101,15 +101,12 @@ class EmbeddedPostgres:
                 try:
                     self._running = self._start_or_join(installation, deadline)
                 except BaseException as error:
-                    self._give_up(error)
+                    self._leave_after(error)
                     raise
             return self._running[1]
 
     def release(self) -> None:
-        """Leaves. The last user process stops the server. Calling it again, or without a start, does nothing.
-
-        Raises nothing: when the lock cannot be had, the server is left for the next start to join.
-        """
+        """Leave; the last user process stops the server. Raises nothing: without the lock the server keeps running."""
         with self._mutex:
             if not self._users.held:
                 return
@@ -129,22 +126,22 @@ class EmbeddedPostgres:
             cluster = self._create(installation, deadline)
         credentials = passwords.load(self._folder.credentials)
         server = self._server(cluster)
-        found = server.wait_for(deadline=deadline)
-        if found is not None and not found.endpoint.listens():
+        postmaster = server.wait_for(deadline=deadline)
+        if postmaster is not None and not postmaster.endpoint.listens():
             self._stop_unreachable(server)
-            found = None
-        fresh_start = found is None
-        if found is None:
-            found = self._start_server(server, installation, credentials, deadline)
-        ensure_provisioned(found.endpoint, credentials, fresh_start=fresh_start, deadline=deadline)
-        return cluster, self._describe(found, credentials)
+            postmaster = None
+        fresh_start = postmaster is None
+        if postmaster is None:
+            postmaster = self._start_server(server, installation, credentials, deadline)
+        ensure_provisioned(postmaster.endpoint, credentials, fresh_start=fresh_start, deadline=deadline)
+        return cluster, self._describe(postmaster, credentials)
 
     def _create(self, installation: Installation, deadline: float) -> Cluster:
         account = ServerAccount.choose()
         cluster = clusters.place(self._folder, account=account, system_dir=self._system_dir)
         create_cluster(
             cluster,
-            installation=installation_for(account, found=installation, system_dir=self._system_dir),
+            installation=installation_for(account, installed=installation, system_dir=self._system_dir),
             account=account,
             credentials=passwords.load_or_create(self._folder.credentials),
             durable=self._settings.get("fsync", "on") != "off",
@@ -167,7 +164,7 @@ class EmbeddedPostgres:
         server.clear(deadline=deadline)
         endpoint = choose_endpoint(self._folder.key, account=account, system_dir=self._system_dir)
         return server.start(
-            installation=installation_for(account, found=installation, system_dir=self._system_dir),
+            installation=installation_for(account, installed=installation, system_dir=self._system_dir),
             account=account,
             endpoint=endpoint,
             options=command_line(
@@ -178,7 +175,7 @@ class EmbeddedPostgres:
         )
 
     def _stop_unreachable(self, server: Server) -> None:
-        """The socket was swept away, or is in another mount namespace. Raises unless we are the only user."""
+        """The socket was deleted, or is in another mount namespace. Raises unless we are the only user."""
         if not self._users.alone():
             raise StorageUnavailableError(
                 "The embedded PostgreSQL runs, but its socket cannot be reached from this process.",
@@ -187,7 +184,7 @@ class EmbeddedPostgres:
             )
         server.stop()
 
-    def _give_up(self, error: BaseException) -> None:
+    def _leave_after(self, error: BaseException) -> None:
         """Leave. A slow server keeps running: stopping it would undo its recovery."""
         if isinstance(error, StorageUnavailableError) and error.reason == "starting":
             self._users.leave()
@@ -216,18 +213,19 @@ class EmbeddedPostgres:
         return Server(cluster=cluster, lock=self._folder.server_lock, cluster_name=f"ragcorp-{self._folder.key}")
 
     def _still_runs(self, cluster: Cluster, server: EmbeddedServer) -> bool:
-        found = find_postmaster(cluster.pgdata)
-        return found is not None and found.pid == server.server_pid and found.state == "ready"
+        postmaster = find_postmaster(cluster.pgdata)
+        return postmaster is not None and postmaster.pid == server.server_pid and postmaster.state == "ready"
 
-    def _describe(self, found: Postmaster, credentials: Credentials) -> EmbeddedServer:
+    def _describe(self, postmaster: Postmaster, credentials: Credentials) -> EmbeddedServer:
+        endpoint = postmaster.endpoint
         return EmbeddedServer(
             data_dir=self._folder.path,
-            owner_dsn=found.endpoint.dsn(user=OWNER, password=credentials.owner),
-            app_dsn=found.endpoint.dsn(user=APP, password=credentials.app),
-            superuser_dsn=found.endpoint.dsn(user=SUPERUSER, password=credentials.superuser),
-            host=found.endpoint.host,
-            port=found.endpoint.port,
-            server_pid=found.pid,
+            owner_dsn=endpoint.dsn(user=OWNER, password=credentials.owner),
+            app_dsn=endpoint.dsn(user=APP, password=credentials.app),
+            superuser_dsn=endpoint.dsn(user=SUPERUSER, password=credentials.superuser),
+            host=endpoint.host,
+            port=endpoint.port,
+            server_pid=postmaster.pid,
         )
 
 

@@ -1,10 +1,10 @@
 """Three lock files carry all coordination between processes; the kernel drops each lock when its holder dies.
 
 - ``launcher.lock`` (exclusive): held while a process initialises, starts, joins or stops. Its text is the holder's pid.
-- ``users.lock`` (shared): held by every process that uses the server. Whoever leaves and then gets it exclusively was
-  the last one.
-- ``server.lock`` (exclusive): inherited by the postmaster and, from it, by all its children. It is free only when not
-  one server process is left, which no pid file can tell: pids are recycled, and children can outlive the postmaster.
+- ``users.lock`` (shared): held by every process that uses the server. A process that leaves and then gets it
+  exclusively was the last one.
+- ``server.lock`` (exclusive): inherited by the postmaster and all its children, so it is free only when no server
+  process is left. A pid file cannot show that: pids are recycled, and children can outlive the postmaster.
 
 These are flock locks: they belong to the open file, so a forked child that shares it counts as a holder.
 """
@@ -12,7 +12,7 @@ These are flock locks: they belong to the open file, so a forked child that shar
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -33,16 +33,23 @@ def _try_lock(descriptor: int, operation: int) -> bool:
     return True
 
 
+def wait_until(condition: Callable[[], bool], *, timeout_s: float) -> bool:
+    """Poll until the condition is true; return False after ``timeout_s``."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(_POLL_S)
+    return True
+
+
 @contextmanager
 def critical_section(path: Path, *, timeout_s: float) -> Iterator[None]:
     """Raises StorageUnavailableError when another process keeps the lock for longer than ``timeout_s``."""
     descriptor = _open(path)
     try:
-        deadline = time.monotonic() + timeout_s
-        while not _try_lock(descriptor, fcntl.LOCK_EX):
-            if time.monotonic() >= deadline:
-                raise _lock_taken(descriptor, timeout_s)
-            time.sleep(_POLL_S)
+        if not wait_until(lambda: _try_lock(descriptor, fcntl.LOCK_EX), timeout_s=timeout_s):
+            raise _lock_taken(descriptor, timeout_s)
         with suppress(OSError):
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, str(os.getpid()).encode(), 0)
@@ -66,7 +73,7 @@ def _lock_taken(descriptor: int, timeout_s: float) -> StorageUnavailableError:
 
 
 class UsersLock:
-    """The mark of one process as a user of the server. To be called inside the critical section only."""
+    """Marks this process as a user of the server. Call it inside the critical section only."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -81,17 +88,14 @@ class UsersLock:
         if self._descriptor is not None:
             return
         descriptor = _open(self._path)
-        deadline = time.monotonic() + timeout_s
-        while not _try_lock(descriptor, fcntl.LOCK_SH):
-            if time.monotonic() >= deadline:
-                os.close(descriptor)
-                raise StorageUnavailableError(
-                    "Another program holds the user lock of the data folder.",
-                    reason="lock_taken",
-                    field="data_dir",
-                    remedy="End that program and try again.",
-                )
-            time.sleep(_POLL_S)
+        if not wait_until(lambda: _try_lock(descriptor, fcntl.LOCK_SH), timeout_s=timeout_s):
+            os.close(descriptor)
+            raise StorageUnavailableError(
+                "Another program holds the user lock of the data folder.",
+                reason="lock_taken",
+                field="data_dir",
+                remedy="End that program and try again.",
+            )
         self._descriptor = descriptor
 
     def leave(self) -> None:
@@ -106,7 +110,7 @@ class UsersLock:
         return is_free(self._path)
 
     def alone(self) -> bool:
-        """Whether we are the only user. Keeps our mark."""
+        """Return whether this process is the only user. Keeps its mark."""
         last = self.leave_as_last()
         self.join(timeout_s=1)
         return last
@@ -124,21 +128,9 @@ def is_free(path: Path) -> bool:
         os.close(descriptor)
 
 
-def wait_until_free(path: Path, *, timeout_s: float) -> bool:
-    deadline = time.monotonic() + timeout_s
-    while not is_free(path):
-        if time.monotonic() >= deadline:
-            return False
-        time.sleep(_POLL_S)
-    return True
-
-
 @contextmanager
 def server_lock(path: Path) -> Iterator[int]:
-    """Takes the free server lock and yields the descriptor to hand to the postmaster. Raises BlockingIOError if taken.
-
-    Our copy is closed, not unlocked: the lock lives on in the server's processes.
-    """
+    """Lock, and yield the descriptor that the server inherits; closing ours keeps the lock. Raises BlockingIOError."""
     descriptor = _open(path)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

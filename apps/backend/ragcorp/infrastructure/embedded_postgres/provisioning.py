@@ -50,10 +50,7 @@ _OUTDATED_EXTENSIONS: LiteralString = (
 
 
 def ensure_provisioned(endpoint: Endpoint, credentials: Credentials, *, fresh_start: bool, deadline: float) -> None:
-    """Complete the setup if necessary. ``fresh_start`` also updates extensions that a new package brought.
-
-    Raises StorageUnavailableError if the server refuses the superuser or a statement.
-    """
+    """Complete the setup; a ``fresh_start`` also updates extensions. Raises StorageUnavailableError."""
     with _database_errors_translated():
         with _connect(endpoint, credentials, _MAINTENANCE_DATABASE, deadline) as connection:
             complete = connection.execute(_DONE_QUERY, (DATABASE,)).fetchone() == (_DONE,)
@@ -124,5 +121,5 @@ def _database_errors_translated() -> Iterator[None]:
             if refused
             else f"The embedded PostgreSQL could not set up its roles (SQLSTATE {error.sqlstate}).",
             reason="setup_failed",
-            remedy="See the server's log, in the place that this command names: ragcorp doctor",
+            remedy="See the server's log; `ragcorp doctor` shows its path.",
         ) from error

@@ -39,34 +39,32 @@ class Server:
     cluster_name: str
 
     def wait_for(self, *, deadline: float) -> Postmaster | None:
-        """Wait while a server starts or stops; return the ready postmaster, None if none runs.
-
-        Raises StorageUnavailableError with the reason "starting" if it is not ready in time.
-        """
-        while True:
-            found = find_postmaster(self.cluster.pgdata)
-            if found is None or found.state == "ready":
-                return found
+        """Return the ready postmaster, if one runs; wait while it starts or stops. Raises StorageUnavailableError."""
+        while (postmaster := find_postmaster(self.cluster.pgdata)) is not None and postmaster.state != "ready":
             if time.monotonic() >= deadline:
-                raise _not_in_time(found.state)
+                raise _not_in_time(postmaster.state)
             time.sleep(_POLL_S)
+        return postmaster
 
     def clear(self, *, deadline: float) -> None:
-        """Makes the way free for a new server after a crash: no process, no stale pid file.
+        """Remove the processes and the pid file of a crashed server.
 
-        Only with the server lock free is a pid file stale for sure. Raises StorageUnavailableError when processes of an
-        earlier server do not end.
+        A pid file is certainly stale only if the server lock is free. Raises StorageUnavailableError when processes of
+        an earlier server do not end.
         """
-        if not locks.wait_until_free(self.lock, timeout_s=_LEFTOVERS_GRACE_S):
-            kill_leftovers(self.cluster.pgdata, cluster_name=self.cluster_name)
-            if not locks.wait_until_free(self.lock, timeout_s=max(2.0, deadline - time.monotonic())):
+        if not self._wait_until_free(_LEFTOVERS_GRACE_S):
+            _kill_leftovers(self.cluster.pgdata, cluster_name=self.cluster_name)
+            if not self._wait_until_free(max(2.0, deadline - time.monotonic())):
                 raise StorageUnavailableError(
                     "Processes of an earlier server still use the data folder, and this process cannot see them.",
                     reason="leftover_processes",
                     field="data_dir",
                     remedy="End the other container or user session that uses this data folder, then start again.",
                 )
-        pid_file(self.cluster.pgdata).unlink(missing_ok=True)
+        _pid_file(self.cluster.pgdata).unlink(missing_ok=True)
+
+    def _wait_until_free(self, timeout_s: float) -> bool:
+        return locks.wait_until(lambda: locks.is_free(self.lock), timeout_s=timeout_s)
 
     def start(
         self,
@@ -82,37 +80,38 @@ class Server:
         self._trim_logs()
         _remove_stale_sockets(endpoint)
         argv = ["/bin/sh", "-c", _DETACH, "sh", str(self.cluster.startup_log), installation.program("postgres")]
-        with locks.server_lock(self.lock) as held:
-            _, output = account.run([*argv, "-D", str(self.cluster.pgdata), *options], timeout_s=30, keep_open=[held])
+        argv += ["-D", str(self.cluster.pgdata), *options]
+        with locks.server_lock(self.lock) as descriptor:
+            _, output = account.run(argv, timeout_s=30, keep_open=[descriptor])
         pid = int(output.split()[0]) if output.strip().isdigit() else 0
         while True:
-            found = find_postmaster(self.cluster.pgdata)
-            if found is not None and found.state == "ready":
-                return found
+            postmaster = find_postmaster(self.cluster.pgdata)
+            if postmaster is not None and postmaster.state == "ready":
+                return postmaster
             if locks.is_free(self.lock):
-                reap(pid)
+                _reap(pid)
                 raise self._failure(secrets)
             if time.monotonic() >= deadline:
                 raise _not_in_time("starting")
             time.sleep(_POLL_S)
 
     def stop(self) -> None:
-        """A fast shutdown, as of `pg_ctl stop -m fast`: ends sessions, writes everything. Does nothing when stopped."""
-        found = find_postmaster(self.cluster.pgdata)
-        if found is None:
+        """Shut down fast, as `pg_ctl stop -m fast`: end sessions, write everything. Does nothing when stopped."""
+        postmaster = find_postmaster(self.cluster.pgdata)
+        if postmaster is None:
             return
         with suppress(ProcessLookupError):
-            os.kill(found.pid, signal.SIGINT)
-        deadline = time.monotonic() + _STOP_TIMEOUT_S
-        while find_postmaster(self.cluster.pgdata) is not None or not locks.is_free(self.lock):
-            if time.monotonic() >= deadline:
-                _log.warning("The embedded PostgreSQL is still writing its data to disk; it will stop by itself.")
-                return
-            time.sleep(_POLL_S)
-        reap(found.pid)
-        if found.endpoint.socket_dir is not None:
+            os.kill(postmaster.pid, signal.SIGINT)
+        if not locks.wait_until(self._is_stopped, timeout_s=_STOP_TIMEOUT_S):
+            _log.warning("The embedded PostgreSQL is still writing its data to disk; it will stop by itself.")
+            return
+        _reap(postmaster.pid)
+        if postmaster.endpoint.socket_dir is not None:
             with suppress(OSError):
-                found.endpoint.socket_dir.rmdir()
+                postmaster.endpoint.socket_dir.rmdir()
+
+    def _is_stopped(self) -> bool:
+        return find_postmaster(self.cluster.pgdata) is None and locks.is_free(self.lock)
 
     def _failure(self, secrets: Sequence[str]) -> RagcorpError:
         if failures.free_bytes(self.cluster.home) < _FULL_DISK_BYTES:
@@ -154,7 +153,7 @@ def _not_in_time(state: str) -> StorageUnavailableError:
     return StorageUnavailableError(
         f"The embedded PostgreSQL is still {doing}.",
         reason="starting",
-        remedy="Wait a little and start again: it goes on by itself. Or allow a longer start time.",
+        remedy="Wait and start again: the server continues by itself. Or allow a longer start time.",
     )
 
 
@@ -166,14 +165,14 @@ class Postmaster:
     endpoint: Endpoint
 
 
-def pid_file(pgdata: Path) -> Path:
+def _pid_file(pgdata: Path) -> Path:
     return pgdata / "postmaster.pid"
 
 
 def find_postmaster(pgdata: Path) -> Postmaster | None:
-    """Return the living postmaster of a cluster, no matter which process started it."""
+    """Return the running postmaster of a cluster, no matter which process started it."""
     try:
-        lines = pid_file(pgdata).read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = _pid_file(pgdata).read_text(encoding="utf-8", errors="replace").splitlines()
     except (FileNotFoundError, NotADirectoryError):
         return None
     if not lines or not lines[0].strip().isdigit():
@@ -204,8 +203,8 @@ def _is_postmaster(pid: int, pgdata: Path) -> bool:
         return False
 
 
-def kill_leftovers(pgdata: Path, *, cluster_name: str) -> None:
-    """Kills server processes that outlived their postmaster. Their shared memory is of no use to anyone."""
+def _kill_leftovers(pgdata: Path, *, cluster_name: str) -> None:
+    """Kill server processes that outlived their postmaster; their shared memory is useless."""
     import psutil  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     title = f"{_PROGRAM}: {cluster_name}: "
@@ -219,13 +218,13 @@ def kill_leftovers(pgdata: Path, *, cluster_name: str) -> None:
             continue
 
 
-def reap(pid: int, *, timeout_s: float = 1.0) -> None:
-    """Collects the exit status if the process became our child: we may be process 1 of a container."""
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
+def _reap(pid: int) -> None:
+    """Collect the exit status if the process became our child: we may be process 1 of a container."""
+
+    def is_collected() -> bool:
         try:
-            if os.waitpid(pid, os.WNOHANG)[0] != 0:
-                return
+            return os.waitpid(pid, os.WNOHANG)[0] != 0
         except ChildProcessError:
-            return
-        time.sleep(0.01)
+            return True
+
+    locks.wait_until(is_collected, timeout_s=1.0)

@@ -25,7 +25,7 @@ _DEFAULTS: Mapping[str, str] = {
     "max_wal_size": "1GB",
     "timezone": "UTC",
     "log_timezone": "UTC",
-    # One file per day of the week, overwritten a week later; see also trim_logs.
+    # One file per day of the week, overwritten a week later; see also _trim_logs.
     "logging_collector": "on",
     "log_filename": "server-%a.log",
     "log_file_mode": "0600",
@@ -61,16 +61,16 @@ def check_settings(settings: Mapping[str, str]) -> None:
 
 
 def command_line(settings: Mapping[str, str], *, endpoint: Endpoint, cluster_name: str, log_dir: Path) -> list[str]:
-    chosen = dict(_DEFAULTS)
-    chosen["dynamic_shared_memory_type"] = shared_memory_type(_SHARED_MEMORY)
-    chosen.update({name.lower(): value for name, value in settings.items()})
-    chosen["cluster_name"] = cluster_name
-    chosen["log_directory"] = str(log_dir)
-    chosen["port"] = str(endpoint.port)
-    chosen["listen_addresses"] = "" if endpoint.socket_dir else endpoint.host
-    chosen["unix_socket_directories"] = _quoted(endpoint.socket_dir) if endpoint.socket_dir else ""
-    chosen["unix_socket_permissions"] = "0700"
-    return [part for name, value in chosen.items() for part in ("-c", f"{name}={value}")]
+    options = dict(_DEFAULTS)
+    options["dynamic_shared_memory_type"] = shared_memory_type(_SHARED_MEMORY)
+    options.update({name.lower(): value for name, value in settings.items()})
+    options["cluster_name"] = cluster_name
+    options["log_directory"] = str(log_dir)
+    options["port"] = str(endpoint.port)
+    options["listen_addresses"] = "" if endpoint.socket_dir else endpoint.host
+    options["unix_socket_directories"] = _quoted(endpoint.socket_dir) if endpoint.socket_dir else ""
+    options["unix_socket_permissions"] = "0700"
+    return [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
 
 
 def _quoted(path: Path) -> str:

@@ -36,10 +36,10 @@ class EmbeddedStatus:
 def status(data_dir: Path, *, system_dir: Path = SYSTEM_DIR) -> EmbeddedStatus:
     """Raises MissingExtraError without the package, ConfigurationError for a folder that this user may not read."""
     installed = find_installation()
-    folder = DataFolder.at(data_dir)
+    folder = DataFolder(data_dir)
     with os_errors_translated():
         cluster = clusters.locate(folder, system_dir=system_dir)
-        found = find_postmaster(cluster.pgdata) if cluster else None
+        postmaster = find_postmaster(cluster.pgdata) if cluster else None
         version = cluster.major() if cluster else None
         return EmbeddedStatus(
             data_dir=folder.path,
@@ -50,10 +50,10 @@ def status(data_dir: Path, *, system_dir: Path = SYSTEM_DIR) -> EmbeddedStatus:
             version_remedy=None
             if version is None or version == installed.major
             else version_remedy(version, installed.major),
-            running=found is not None,
-            server_pid=found.pid if found else None,
-            host=found.endpoint.host if found else None,
-            port=found.endpoint.port if found else None,
+            running=postmaster is not None,
+            server_pid=postmaster.pid if postmaster else None,
+            host=postmaster.endpoint.host if postmaster else None,
+            port=postmaster.endpoint.port if postmaster else None,
             users=_count_holders(folder.users_lock),
             log_file=latest_log(cluster) if cluster else None,
         )

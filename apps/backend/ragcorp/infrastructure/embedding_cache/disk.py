@@ -1,4 +1,4 @@
-"""An embedder that keeps every vector on disk, for texts that are embedded again and again: evaluation sets."""
+"""An embedder that keeps every vector on disk, for texts that are embedded repeatedly: evaluation sets."""
 
 import hashlib
 import sqlite3
@@ -20,7 +20,7 @@ FILE = "embeddings.sqlite3"
 BUSY_SECONDS = 30.0
 RETRY_SECONDS = 0.02
 BATCH = 8
-"""Passages a call: most are known, and those that are not are handed on by the embedder's own batch size."""
+"""Passages per call: most are in the file; the others go to the embedder in its own batch size."""
 
 QUERY, PASSAGE = "query", "passage"
 
@@ -105,23 +105,23 @@ class DiskCachingEmbedder:
 
     async def embed_query(self, text: str) -> Vector:
         key = self._key(QUERY, text)
-        known = await self._get([key])
-        if key not in known:
-            known[key] = await self._embedder.embed_query(text)
-            await self._put(known)
-        return known[key]
+        vectors = await self._get([key])
+        if key not in vectors:
+            vectors[key] = await self._embedder.embed_query(text)
+            await self._put(vectors)
+        return vectors[key]
 
     async def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
         keys = [self._key(PASSAGE, text) for text in texts]
-        known = await self._get(keys)
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        vectors = await self._get(keys)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors}
         at_once = max(1, self._embedder.batch_size)
         for start in range(0, len(missing), at_once):
             part = dict(list(missing.items())[start : start + at_once])
-            made = dict(zip(part, await self._embedder.embed_passages(list(part.values())), strict=True))
-            await self._put(made)
-            known |= made
-        return [known[key] for key in keys]
+            embedded = dict(zip(part, await self._embedder.embed_passages(list(part.values())), strict=True))
+            await self._put(embedded)
+            vectors |= embedded
+        return [vectors[key] for key in keys]
 
     async def aclose(self) -> None:
         await self._embedder.aclose()

@@ -15,10 +15,7 @@ def bad_line(name: str, number: int, problem: str, expected: str) -> InvalidInpu
 
 
 def numbered_lines(folder: Path, name: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a UTF-8 file that are not blank, with their numbers from 1.
-
-    Raises MissingFileError or InvalidInputError.
-    """
+    """Yield the non-blank lines of a UTF-8 file, numbered from 1. Raises MissingFileError or InvalidInputError."""
     number = 0
     try:
         # newline="\n": a line of JSON may hold any other kind of line end
@@ -35,10 +32,7 @@ def numbered_lines(folder: Path, name: str) -> Iterator[tuple[int, str]]:
 
 
 def numbered_entries(folder: Path, name: str) -> Iterator[tuple[int, Mapping[str, object]]]:
-    """Yield the JSON objects of a file with the numbers of their lines. Each has an ``_id`` of its own.
-
-    Raises MissingFileError or InvalidInputError.
-    """
+    """Yield JSON objects, of unique ``_id``, with line numbers. Raises MissingFileError or InvalidInputError."""
     seen: dict[str, int] = {}
     for number, line in numbered_lines(folder, name):
         try:

@@ -1,4 +1,4 @@
-"""Reads the questions of an answer set: ``questions.jsonl`` beside the folder ``documents``.
+"""Reads the questions of an answer set: ``questions.jsonl`` next to the folder ``documents``.
 
 One object a line: ``_id``, ``text``, ``kind``, ``answerable``, ``documents``, ``gold``, ``evidence``, ``forbidden``,
 and ``yesno`` in kind yesno. Every error names file and line.

@@ -1,7 +1,7 @@
 """Reads evaluation sets in the layout of BEIR: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels.tsv``.
 
 Thakur et al.: BEIR, NeurIPS 2021 (datasets and benchmarks). ``queries.jsonl`` may name a ``kind`` a query, and the
-judgements may stand in ``qrels/test.tsv``. In place of ``corpus.jsonl`` a set may hold the folder ``files``: each file
+judgements may be in ``qrels/test.tsv``. In place of ``corpus.jsonl`` a set may have the folder ``files``: each file
 of it is a passage, and its path below that folder is the id. Every error names file and line.
 """
 
@@ -20,10 +20,7 @@ QRELS = ("qrels.tsv", "qrels/test.tsv")
 
 
 def read_set(folder: Path) -> EvaluationSet:
-    """Read the set in ``folder``; queries without a relevant document are left out.
-
-    Raises MissingFileError for a missing folder or file, and InvalidInputError for what is no such set.
-    """
+    """Read a set; leave out queries without a relevant document. Raises MissingFileError or InvalidInputError."""
     if not folder.is_dir():
         raise MissingFileError("There is no such folder.", field="DIR", remedy="Name the folder of an evaluation set.")
     tree = folder / TREE if (folder / TREE).is_dir() and not (folder / CORPUS).exists() else None
@@ -84,7 +81,7 @@ def _passages(folder: Path) -> list[Passage]:
 
 
 def _files(tree: Path) -> list[Passage]:
-    """Hidden files and folders are no passages, nor are links."""
+    """Skips hidden files, hidden folders and links."""
     passages: list[Passage] = []
     for path in sorted(tree.rglob("*")):
         relative = path.relative_to(tree)

@@ -56,7 +56,7 @@ def write_trec(folder: Path, runs: Sequence[Run]) -> list[Path]:
                 for identity in (query, document):
                     if len(identity.split()) != 1:
                         raise InvalidInputError(
-                            "An id with white space has no place in a TREC run.",
+                            "A TREC run cannot contain an id with white space.",
                             field="--trec",
                             remedy="Use --save, or ids without white space.",
                         )
@@ -146,7 +146,7 @@ def _saved(path: Path) -> Mapping[str, Run]:
         raise MissingFileError("There is no such run file.", field="--compare", remedy="Check the path.") from None
     except (ValueError, KeyError, TypeError, AttributeError, OSError):
         raise InvalidInputError(
-            f"{path.name} is no file of runs.", field="--compare", remedy="Name a file that --save or --trec wrote."
+            f"{path.name} is not a file of runs.", field="--compare", remedy="Name a file that --save or --trec wrote."
         ) from None
 
 

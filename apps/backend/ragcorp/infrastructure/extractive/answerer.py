@@ -7,7 +7,7 @@ import anyio.to_thread
 from ragcorp.domain.answers import AnswerEvent, AnswerFinished, AnswerPrompt
 from ragcorp.domain.ports.text import DocumentContext, TextAnalyzer
 from ragcorp.domain.text.utterances import content_words, is_small_talk
-from ragcorp.infrastructure.extractive.phrasing import worded
+from ragcorp.infrastructure.extractive.phrasing import quoted_pieces
 from ragcorp.infrastructure.extractive.question import parse_question, parts_of
 from ragcorp.infrastructure.extractive.reading import Reader
 from ragcorp.infrastructure.extractive.selection import choose
@@ -28,7 +28,9 @@ class ExtractiveAnswerer:
         parts = [parse_question(part) for part in parts_of(prompt.question)]
         readings = await self._reader.read(prompt, parse_question(prompt.question), parts)
         # comparing statements with one another would block the event loop
-        pieces = await anyio.to_thread.run_sync(lambda: worded(choose(parts, readings), language=prompt.language))
+        pieces = await anyio.to_thread.run_sync(
+            lambda: quoted_pieces(choose(parts, readings), language=prompt.language)
+        )
         for piece in pieces:
             yield piece
         yield AnswerFinished(abstained=not pieces)

@@ -26,7 +26,7 @@ YES_NO = {
     "ca": ("Sí", "No"),
 }
 EARLIER = {"es": "Antes", "en": "Earlier", "pt": "Antes", "fr": "Avant", "it": "Prima", "de": "Früher", "ca": "Abans"}
-"""Precedes the citation of a statement that is no longer in force. It is not quoted: it is not the answer."""
+"""Introduces the citation of a statement that is no longer in force, without quoting it."""
 
 _WORD = re.compile(r"[^\W_]+")
 _NOW = re.compile(r"^(?:ahora|actual|vigente|nuev[oa]|now|current|new|agora|atual)\b")
@@ -34,7 +34,7 @@ _BEFORE = re.compile(r"^(?:antes|anterior|previo|previa|before|old|previous)\b")
 _YEAR = re.compile(r"\b(?:19|20)\d{2}\b")
 
 
-def worded(chosen: Sequence[Chosen], *, language: str) -> list[QuotedPiece]:
+def quoted_pieces(chosen: Sequence[Chosen], *, language: str) -> list[QuotedPiece]:
     """Return at most MAX_STATEMENTS pieces, which make an answer of at most MAX_CHARACTERS characters."""
     pieces = [_main(choice, language=language, leads=number == 0) for number, choice in enumerate(chosen)]
     for choice in chosen:

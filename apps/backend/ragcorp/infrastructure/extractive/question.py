@@ -127,7 +127,7 @@ _DIGITS = re.compile(r"(?<!\w)\d[\d.,]*(?!\w)")
 class Question:
     """A parsed question. ``plain`` is its folded text; without ``kinds`` any sentence may answer.
 
-    ``focus`` is the folded noun behind the question word, unless a value of the expected kind takes its place.
+    ``focus`` is the folded noun after the question word, unless a value of the expected kind takes its place.
     ``words`` go to the text analyser; ``phrases`` (folded: identifiers, numbers with a word) are matched as they are.
     """
 
@@ -144,7 +144,7 @@ class Question:
 def parse_question(text: str) -> Question:
     plain = folded_in_place(text)
     start = _asking_word(text, plain)
-    noun_question = as_asked(text) if start is None else None
+    noun_question = noun_question_of(text) if start is None else None
     asks_clause = _CLAUSE.search(plain) is not None
     words, phrases = _words_and_phrases(text, plain)
     return Question(
@@ -208,7 +208,7 @@ def _is_name(word: str, start: int, text: str) -> bool:
     return bool(before) and before[-1] not in ".?!:¿" and word[0].isupper()
 
 
-def as_asked(text: str) -> str | None:
+def noun_question_of(text: str) -> str | None:
     """Return a noun question, folded, with its question word; None for other questions.
 
     Noun questions have no verb ("¿y el precio?") and never ask for yes or no. Without a dictionary, a lower-case word
@@ -250,10 +250,7 @@ def _are_nouns(words: Sequence[str]) -> bool:
 
 
 def without_question_words(question: str) -> str:
-    """Return the question without question words and helping words; other characters stay, as in codes.
-
-    A question of nothing else (a greeting) stays as it is.
-    """
+    """Return the question without question and helping words; codes stay, and a greeting stays as it is."""
     left = _TOKEN.sub(lambda word: " " if _is_empty(word.group()) else word.group(), _IDIOM.sub(" ", question))
     asks = all(folded_in_place(word) in QUESTION_WORDS for word in _TOKEN.findall(question))
     return left if asks or _TOKEN.search(left) else question

@@ -214,6 +214,6 @@ def _about(passage: Passage, opening: str) -> str:
         return " . ".join(part for part in (chunk.title, chunk.speaker, *chunk.entities) if part)
     path = _PATH_MARK.sub(" ", chunk.source_path or chunk.external_id)
     before = itertools.takewhile(lambda line: not _SECTION.match(line), opening.split("\n"))
-    # the head of a wide table is no subject; a table of two columns describes the document
+    # the head of a wide table is not a subject; a table of two columns describes the document
     lines = [line for line in before if line.count("|") < WIDE_ROW]
     return f"{chunk.title} . {path} . {' '.join(lines)[:OPENING]}"

@@ -253,10 +253,7 @@ def decided(statement: Statement, cell: Cell | None = None) -> bool | None:
 def value_strength(
     question: str, kinds: Iterable[ValueKind], statement: Statement, following: Statement | None
 ) -> float:
-    """Return the strength of the best value of one of the kinds in the statement, in [0, 1].
-
-    Values in the folded question itself do not count.
-    """
+    """Return the strength, in [0, 1], of the statement's best value of the kinds that is not in the folded question."""
     if statement.implied:
         # a place and a date name no person
         kinds = [kind for kind in kinds if kind is not ValueKind.PERSON]

@@ -30,7 +30,7 @@ CHANGE_RIVAL = 0.35
 OTHER_WORDS = 0.4
 """Greatest difference in the topical terms between a statement and its newer version."""
 COMPANION = 0.1
-"""Greatest difference to the best score of the sentence beside it that is quoted with it."""
+"""Greatest difference to the best score of the neighbouring sentence that is quoted with it."""
 REUSE = 0.25
 """Greatest difference to the best score of another part where a quoted statement answers that part too."""
 PAIR_MARGIN = 0.1
@@ -56,7 +56,7 @@ class Chosen:
     """A statement that answers a part of the question.
 
     ``link`` connects it with the question through the ``names`` (folded) that both contain. ``older`` is the statement
-    that it replaces. ``companion`` is the sentence beside it, if that is nearly as good.
+    that it replaces. ``companion`` is a neighbouring sentence that is nearly as good.
     """
 
     part: Part
@@ -157,10 +157,7 @@ def _corrects_value(new: Scored, old: Scored, part: Part) -> bool:
 
 
 def _companion(chosen: Chosen, ranked: Sequence[Scored]) -> Scored | None:
-    """Return the sentence before or after on the same line, if it is nearly as good: they may answer together.
-
-    The sentence with the expected value is returned whatever its score.
-    """
+    """Return a neighbouring sentence of the line, if it has the expected value or is nearly as good."""
     best = chosen.scored
     statement = best.candidate.statement
     if statement.cells or statement.is_heading:
@@ -180,17 +177,17 @@ def _companion(chosen: Chosen, ranked: Sequence[Scored]) -> Scored | None:
     )
 
 
-def _same_subject(one: Scored, other: Scored, part: Part) -> bool:
+def _same_subject(rival: Scored, best: Scored, part: Part) -> bool:
     """Return whether both cover the names of the question alike, and much the same of its topical terms.
 
     Statements of one document share its names.
     """
-    if one.candidate.passage.chunk.document_id != other.candidate.passage.chunk.document_id:
+    if rival.candidate.passage.chunk.document_id != best.candidate.passage.chunk.document_id:
         for index, term in enumerate(part.terms):
-            covered = [scored.candidate.credits[index] >= NEAR for scored in (one, other)]
+            covered = [scored.candidate.credits[index] >= NEAR for scored in (rival, best)]
             if term.is_name and part.weights[index] and covered[0] != covered[1]:
                 return False
-    return other.topic - one.topic <= OTHER_WORDS and (not part.question.kinds or one.value >= other.value)
+    return best.topic - rival.topic <= OTHER_WORDS and (not part.question.kinds or rival.value >= best.value)
 
 
 def _best_pair(ranked: Sequence[Scored], part: Part, abouts: Mapping[UUID, str]) -> tuple[Chosen, float] | None:

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ragcorp.domain.citations.checks import SENTENCE_END
 from ragcorp.domain.collections import GRAPH, QUESTION, Collection
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.text.folding import folded_in_place
-from ragcorp.domain.text.sentences import SENTENCE_END
 
 MAX_STATEMENT = 420
 MAX_STATEMENTS_READ = 500
@@ -51,7 +51,7 @@ _ABBREVIATION = re.compile(
     r"\b(?:art|arts|núm|n\.º|nº|sr|sra|dña|d|pág|ej|s\.a|s\.l|tel|ext|no|mr|mrs|ms|dr|dra|cía|aprox|máx|mín)\.$",
     re.IGNORECASE,
 )
-_OTHERS_QUESTION = re.compile(r"[?\uff1f][\s\"'»”)\]]*$")
+_QUESTION_END = re.compile(r"[?\uff1f][\s\"'»”)\]]*$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class Fact:
     def new_names(self, question: str) -> tuple[str, ...]:
         """Return the names that the folded question lacks; none if it asks for the fact the other way round.
 
-        Of "Ana is boss of Luis", Luis is no answer to "who is boss of Ana?".
+        Of "Ana is boss of Luis", Luis does not answer "who is boss of Ana?".
         """
         if self._is_inverted(question):
             return ()
@@ -126,7 +126,7 @@ def statements_of(chunk: Chunk) -> list[Statement]:
         return []
     if chunk.collection == GRAPH:  # one statement: its colon introduces no list
         return [Statement(text=chunk.content, line=0, fact=fact_of(chunk))]
-    return [statement for statement in statements(chunk.content) if not _OTHERS_QUESTION.search(statement.text)]
+    return [statement for statement in statements(chunk.content) if not _QUESTION_END.search(statement.text)]
 
 
 def fact_of(chunk: Chunk) -> Fact | None:
@@ -200,7 +200,7 @@ def _is_separator(line: str) -> bool:
 
 
 def _is_numbered_title(lines: Sequence[str], number: int) -> bool:
-    """Return whether a line like "4. Open day" is a heading: the next line with text is no item of a list."""
+    """Return whether a line like "4. Open day" is a heading: the next line with text is not a list item."""
     if not _NUMBERED_TITLE.fullmatch(lines[number]):
         return False
     text = next((lines[after] for after in range(number + 1, len(lines)) if lines[after]), "")

@@ -34,7 +34,7 @@ HEADING = 0.8
 NEAR = 0.55
 PASSAGE = 0.45
 ABOUT, ABOUT_NAME = 0.55, 0.85
-"""Title, path and opening of the document: they tell look-alike documents apart, so names count more there."""
+"""Title, path and opening of the document: they distinguish similar documents, so names count more there."""
 DOCUMENT, DOCUMENT_NAME = 0.25, 0.5
 
 MAX_ROW = 250
@@ -122,10 +122,7 @@ def make_terms(
     frequencies: Mapping[str, int],
     chunks: int,
 ) -> list[Term]:
-    """Return the terms in a fixed order, lexemes first. A phrase weighs as much as a lexeme in one chunk.
-
-    ``vocabulary`` are the lexemes of the passages.
-    """
+    """Return the terms, lexemes first, then phrases. ``vocabulary``: the lexemes of the passages."""
     rare = weight(chunks=chunks, frequency=1)
     terms: list[Term] = []
     for lexeme in sorted(lexemes):

@@ -206,10 +206,7 @@ def is_cell_amount(cell: str) -> bool:
 
 
 def range_match(phrase: str, plain: str) -> float:
-    """Return how well the first range in folded text covers the number of ``phrase``, as "100 kg": 1, OPEN or 0.
-
-    A range without the unit of the phrase covers nothing.
-    """
+    """Return how well the first range with the unit of ``phrase`` ("100 kg") covers its number: 1, OPEN or 0."""
     match = re.match(r"(\d+(?:[.,]\d+)*)\s+(\w+)$", phrase)
     if match is None or not re.search(_RANGE_UNITS.get(match.group(2), rf"\b{re.escape(match.group(2))}\b"), plain):
         return 0.0

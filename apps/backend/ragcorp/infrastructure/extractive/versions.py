@@ -61,14 +61,14 @@ _MESSAGE = re.compile(r"(?:De|From|Enviado por)\s*:|\[|\*\*[^*]*\d{4}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Version:
     """How current a document is. ``date`` is (year, month, day) with zeros where unknown; ``version`` may be empty."""
 
     in_force: bool
     version: tuple[int, ...]
     date: tuple[int, int, int]
 
-    def is_newer(self, other: Standing) -> bool:
+    def is_newer(self, other: Version) -> bool:
         if self.in_force != other.in_force:
             return self.in_force
         if self.version and other.version and self.version != other.version:
@@ -76,12 +76,12 @@ class Standing:
         return self.date > other.date > (0, 0, 0)
 
 
-def standing(chunk: Chunk, about: str) -> Standing:
+def version_of(chunk: Chunk, about: str) -> Version:
     """Return how current a document is, by its name, its title and its beginning, which ``about`` contains."""
     name = folded_in_place(f"{chunk.title} {re.sub(r'[_/]', ' ', chunk.external_id)}")
     head = folded_in_place(about[: HEAD + len(chunk.title) + len(chunk.external_id)])
     version = _VERSION.search(name) or re.search(r"-v(\d+)\b", name) or _ITS_VERSION.search(head)
-    return Standing(
+    return Version(
         in_force=_REPEALED.search(name) is None and _REPEALED.search(head) is None,
         version=tuple(int(part) for part in version.group(1).split(".")) if version else (),
         date=date_in(name) or date_in(head) or (0, 0, 0),
@@ -137,31 +137,28 @@ def supersedes(new: Candidate, old: Candidate, abouts: Mapping[UUID, str]) -> bo
 
     In one document, a later statement that announces a change does; in a family, the newer document's statement.
     """
-    one, other = new.passage.chunk, old.passage.chunk
+    newer, older = new.passage.chunk, old.passage.chunk
     corrects = changes(new.statement.text) and not changes(old.statement.text)
-    if one.document_id == other.document_id:
-        return corrects and (one.chunk_index, new.position) > (other.chunk_index, old.position)
-    return same_family(one, other) and standing(one, abouts.get(one.document_id, "")).is_newer(
-        standing(other, abouts.get(other.document_id, ""))
+    if newer.document_id == older.document_id:
+        return corrects and (newer.chunk_index, new.position) > (older.chunk_index, old.position)
+    return same_family(newer, older) and version_of(newer, abouts.get(newer.document_id, "")).is_newer(
+        version_of(older, abouts.get(older.document_id, ""))
     )
 
 
 def later_message(new: Candidate, old: Candidate) -> bool:
     """Return whether both are in messages of one thread, ``new`` in a later one."""
-    one, other = new.passage.chunk, old.passage.chunk
+    newer, older = new.passage.chunk, old.passage.chunk
     return (
-        one.document_id == other.document_id
-        and (one.chunk_index, new.position) > (other.chunk_index, old.position)
+        newer.document_id == older.document_id
+        and (newer.chunk_index, new.position) > (older.chunk_index, old.position)
         and new.statement.lead != old.statement.lead
         and all(_MESSAGE.match(candidate.statement.lead) for candidate in (new, old))
     )
 
 
 def counterparts(old: Candidate, candidates: Iterable[Candidate], abouts: Mapping[UUID, str]) -> list[Candidate]:
-    """Return the sentences of newer versions that replace ``old`` in other words.
-
-    Their heading is about the same, and they have many of its words or announce a change.
-    """
+    """Return newer versions of a sentence: under a like heading, with many of its words or announcing a change."""
     if old.statement.cells:
         return []
     return [

@@ -110,15 +110,15 @@ class Findings:
         return frozenset(term for term in range(terms) if all(of_file[term] < few for of_file in lines))
 
     def merge(self, further: Findings) -> None:
-        """Add the lines that another search found in these and further files."""
+        """Add the lines of another search, in these and further files."""
         files = {file.path: file for file in self._files}
         for file in further._files:
-            known = files.get(file.path)
-            if known is not None:
-                self._files.remove(known)
-                self._marks -= len(known.marks)
-                self._lines -= len({mark.line for mark in known.marks})
-                file = replace(known, marks=tuple(sorted({*known.marks, *file.marks})))  # noqa: PLW2901
+            earlier = files.get(file.path)
+            if earlier is not None:
+                self._files.remove(earlier)
+                self._marks -= len(earlier.marks)
+                self._lines -= len({mark.line for mark in earlier.marks})
+                file = replace(earlier, marks=tuple(sorted({*earlier.marks, *file.marks})))  # noqa: PLW2901
             self.add(file)
         self.timed_out = self.timed_out or further.timed_out
         self.full = self.full or further.full

@@ -12,7 +12,7 @@ from ragcorp.domain.ports.folders import (
     FileEntry,
     FileStamp,
     FolderScan,
-    FoundFile,
+    ScannedFile,
     StampedFile,
     TreeState,
     WatchedTree,
@@ -37,7 +37,7 @@ class LocalFiles:
         self._max_bytes = max_bytes
 
     def find(self, root: Path, *, gitignore: bool = True) -> list[FileEntry]:
-        return [found.entry for found in self.scan(self.locate(root), gitignore=gitignore).files]
+        return [file.entry for file in self.scan(self.locate(root), gitignore=gitignore).files]
 
     def read(self, entry: FileEntry) -> SourceFile:
         return self.read_stamped(entry).file
@@ -83,11 +83,11 @@ class LocalFiles:
     def scan(self, tree: WatchedTree, *, below: Collection[str] | None = None, gitignore: bool = True) -> FolderScan:
         walk = _Walk(tree.root, wanted=self._wanted, gitignore=gitignore)
         if tree.only is not None:
-            found = list(walk.named(tree.only))
+            files = list(walk.named(tree.only))
         else:
-            found = [file for start in _outermost([""] if below is None else below) for file in walk.files(start)]
+            files = [file for start in _outermost([""] if below is None else below) for file in walk.files(start)]
         return FolderScan(
-            files=tuple(sorted(found, key=lambda file: file.entry.relative)), unlisted=tuple(sorted(walk.unlisted))
+            files=tuple(sorted(files, key=lambda file: file.entry.relative)), unlisted=tuple(sorted(walk.unlisted))
         )
 
     def still_gone(self, tree: WatchedTree, paths: Sequence[str], *, gitignore: bool = True) -> list[str]:
@@ -113,7 +113,7 @@ class _Walk:
         self._rules = IgnoreRules(self._ignore_lines) if gitignore else None
         self.unlisted: set[str] = set()
 
-    def named(self, name: str) -> Iterator[FoundFile]:
+    def named(self, name: str) -> Iterator[ScannedFile]:
         """Yield the file of that name in the root, whatever its suffix and even if it is ignored."""
         try:
             status = os.stat(self._root / name)  # noqa: PTH116 - the house's walks speak os
@@ -125,7 +125,7 @@ class _Walk:
         if stat.S_ISREG(status.st_mode):
             yield self._found(name, status)
 
-    def files(self, start: str) -> Iterator[FoundFile]:
+    def files(self, start: str) -> Iterator[ScannedFile]:
         """Yield the files at and below ``start``; nothing where a part of it is hidden, excluded or a link."""
         folder = ""
         for name in start.split("/") if start else ():
@@ -147,7 +147,7 @@ class _Walk:
             folder = path
         yield from self._below(folder)
 
-    def _below(self, start: str) -> Iterator[FoundFile]:
+    def _below(self, start: str) -> Iterator[ScannedFile]:
         waiting = [start]
         while waiting:
             folder = waiting.pop()
@@ -171,7 +171,7 @@ class _Walk:
                 elif self._wanted(entry.name) and not self._excluded(path, folder=False):
                     yield from self._regular(path, entry)
 
-    def _regular(self, path: str, entry: os.DirEntry[str]) -> Iterator[FoundFile]:
+    def _regular(self, path: str, entry: os.DirEntry[str]) -> Iterator[ScannedFile]:
         try:
             status = entry.stat(follow_symlinks=False)
         except GONE:
@@ -199,9 +199,9 @@ class _Walk:
         finally:
             os.close(descriptor)
 
-    def _found(self, path: str, status: os.stat_result) -> FoundFile:
+    def _found(self, path: str, status: os.stat_result) -> ScannedFile:
         entry = FileEntry(path=self._root / path, relative=path)
-        return FoundFile(entry=entry, stamp=_stamp(status), seen_ns=time.time_ns())
+        return ScannedFile(entry=entry, stamp=_stamp(status), seen_ns=time.time_ns())
 
 
 def _stamp(status: os.stat_result) -> FileStamp:

@@ -61,12 +61,12 @@ class Glob:
         *middle, last = others
         place = len(first)
         for block in middle:
-            found = next(
+            start = next(
                 (at for at in range(place, len(names) - len(block) + 1) if _matches_at(block, names, at)), None
             )
-            if found is None:
+            if start is None:
                 return False
-            place = found + len(block)
+            place = start + len(block)
         end = len(names) - len(last)
         return end >= place and _matches_at(last, names, end)
 
@@ -171,10 +171,10 @@ def _name_test(pattern: str) -> _NameTest:
             return False
         place = first.length
         for piece in middle:
-            found = piece.find(name, place)
-            if found < 0:
+            start = piece.find(name, place)
+            if start < 0:
                 return False
-            place = found + piece.length
+            place = start + piece.length
         end = len(name) - last.length
         return end >= place and last.at(name, end)
 
@@ -272,7 +272,7 @@ def _bracket(pattern: str, place: int) -> tuple[str, int]:
 
 def plain_braces(glob: str) -> str:
     """Return a pattern for ripgrep, to which braces are a choice; in .gitignore they are letters."""
-    return _BRACES.sub(lambda found: found[0] if found[0].startswith("\\") else f"\\{found[0]}", glob)
+    return _BRACES.sub(lambda match: match[0] if match[0].startswith("\\") else f"\\{match[0]}", glob)
 
 
 def escaped(path: str) -> str:

@@ -19,7 +19,7 @@ from ragcorp.infrastructure.files.globs import (
 from ragcorp.infrastructure.files.root_folder import RootFolder
 
 MAX_RIPGREP_RULES = 2_000
-"""ripgrep reads so many in a quarter of a second. They only save time: ``IgnoreRules`` decides about each file."""
+"""ripgrep reads this many in a quarter of a second. They only save time: ``IgnoreRules`` decides about each file."""
 
 RULE_FILES = (".rgignore", ".ignore", ".gitignore")
 

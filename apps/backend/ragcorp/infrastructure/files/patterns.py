@@ -116,7 +116,7 @@ class Terms:
     def __len__(self) -> int:
         return len(self._terms)
 
-    def stand_in(self, text: str, numbers: Iterable[int]) -> bool:
+    def substitute(self, text: str, numbers: Iterable[int]) -> bool:
         """Return whether any of the terms with these numbers occurs in a text."""
         return any(self._terms[number].stands_in(text) for number in numbers)
 

@@ -8,7 +8,7 @@ from anyio import CapacityLimiter
 
 from ragcorp.domain.files.values import FileMatches, FileText, LineSearch
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.file_search import FileLines, HostPlace, KnownLines
+from ragcorp.domain.ports.file_search import FileLines, HostPlace, StoredLines
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.files.reading import FileReader
 from ragcorp.infrastructure.files.ripgrep import Ripgrep
@@ -58,11 +58,11 @@ class LocalFileRepository:
 class NoFileDocuments:
     """A ``FileDocuments`` that knows nothing, for a user's files on the user's own machine."""
 
-    async def known(
+    async def look_up(
         self,
         lines: Sequence[FileLines],
         *,
         principal: Principal,  # noqa: ARG002
         filters: Filters = (),  # noqa: ARG002
-    ) -> list[KnownLines]:
-        return [KnownLines() for _ in lines]
+    ) -> list[StoredLines]:
+        return [StoredLines() for _ in lines]

@@ -124,7 +124,7 @@ class RipgrepOutput:
             raise self._failure() if code == _FAILED else _crashed()
         self._findings.searched += max(0, self._searches - self._skipped)
         if self.listed is not None:
-            # how many are too large is known without --debug, which are they is not
+            # without --debug ripgrep counts the files that are too large, but does not name them
             missing = max(0, self.listed - self._searches - self._unreadable)
             self._findings.too_large.update(f"{self._root}/{number}" for number in range(missing))
 
@@ -247,7 +247,7 @@ class RipgrepOutput:
             text = content.decode(encoding, "replace")
         if self.query.terms is not None:
             text = without_line_end(text)
-            if marked.closed and not self.query.terms.stand_in(text, marked.open):
+            if marked.closed and not self.query.terms.substitute(text, marked.open):
                 marked.cut = True
                 return []
             return self.query.terms.marks(text, line.number)
@@ -275,7 +275,7 @@ def _line(data: dict[str, Any]) -> _Line:
     return _Line(
         data["line_number"],
         lines["text"] if "text" in lines else base64.b64decode(lines["bytes"]),
-        [(each["start"], each["end"]) for each in data["submatches"][:MAX_MARKS]],
+        [(submatch["start"], submatch["end"]) for submatch in data["submatches"][:MAX_MARKS]],
     )
 
 

@@ -120,7 +120,7 @@ def place_of(roots: Sequence[Root], path: str) -> HostPlace | None:
 def _folders(folder: str) -> tuple[tuple[bytes, int], ...]:
     """Return the folder and those above it, each with the length of the path prefix before its contents."""
     path = Path(folder)
-    return tuple((folder_key(each), len(_text(str(each)).rstrip("/")) + 1) for each in (path, *path.parents))
+    return tuple((folder_key(above), len(_text(str(above)).rstrip("/")) + 1) for above in (path, *path.parents))
 
 
 def _text(path: str) -> str:

@@ -83,14 +83,14 @@ class Roots:
     def excluded_below(self, name: str) -> tuple[str, ...]:
         """Return the excluded folders below a root, relative to it; ``.`` if the root itself is excluded."""
         root = self._by_name[name].path
-        found = set()
+        below = set()
         for folder in self._excluded:
             path = Path(os.path.realpath(folder))
             if root.is_relative_to(path):
                 return (".",)
             if path.is_relative_to(root):
-                found.add(path.relative_to(root).as_posix())
-        return tuple(sorted(found))
+                below.add(path.relative_to(root).as_posix())
+        return tuple(sorted(below))
 
     def names_of(self, name: str, relative: str) -> tuple[str, ...]:
         """Return the paths by which a file can be read: the bare one too, unless it leads elsewhere."""
@@ -161,13 +161,13 @@ class Roots:
 
     def _closed(self) -> frozenset[Identity]:
         """Return the identities of the excluded folders that exist now."""
-        found = set()
+        identities = set()
         for folder in self._excluded:
             try:
-                found.add(identity(folder.stat()))
+                identities.add(identity(folder.stat()))
             except OSError:
                 continue
-        return frozenset(found)
+        return frozenset(identities)
 
 
 def _device(path: Path) -> int | None:

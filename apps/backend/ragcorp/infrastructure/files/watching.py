@@ -60,12 +60,12 @@ class LocalWatching:
             stop.set()
 
 
-def _changes(tree: WatchedTree, found: set[str]) -> TreeChanges:
-    if len(found) > MAX_PATHS:
+def _changes(tree: WatchedTree, changed: set[str]) -> TreeChanges:
+    if len(changed) > MAX_PATHS:
         return TreeChanges(everything=True)
     root = str(tree.root)
     paths = set()
-    for path in found:
+    for path in changed:
         relative = "" if path == root else path.removeprefix(root.rstrip(os.sep) + os.sep).replace(os.sep, "/")
         if not relative or relative.rpartition("/")[2] == ".gitignore":
             return TreeChanges(everything=True)

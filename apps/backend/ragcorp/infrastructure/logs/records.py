@@ -5,13 +5,14 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from traceback import walk_tb
 from types import MappingProxyType
 
 from pythonjsonlogger.json import JsonFormatter
 
 from ragcorp.domain.exceptions import RagcorpError
 
-Shown = str | int | float | bool | None
+SafeValue = str | int | float | bool | None
 
 FIELDS = "fields"
 """The attribute of a record (``extra={"fields": ...}``) with the counts and names that go with the message."""
@@ -30,7 +31,7 @@ MASK = "***"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownError:
+class SafeError:
     """An exception without library text: ``message`` is set only for errors of ragcorp, which are safe."""
 
     kind: str
@@ -39,7 +40,7 @@ class ShownError:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownRecord:
+class SafeRecord:
     """A record as it may be written. ``errors`` begin with the one that was raised last."""
 
     moment: datetime
@@ -47,8 +48,8 @@ class ShownRecord:
     logger: str
     message: str
     request_id: str | None
-    fields: Mapping[str, Shown] = field(default_factory=lambda: MappingProxyType({}))
-    errors: tuple[ShownError, ...] = ()
+    fields: Mapping[str, SafeValue] = field(default_factory=lambda: MappingProxyType({}))
+    errors: tuple[SafeError, ...] = ()
 
 
 class RecordReader:
@@ -58,27 +59,27 @@ class RecordReader:
         self._request_id = request_id
         self._secrets = tuple(sorted(set(secrets), key=len, reverse=True))
 
-    def read(self, record: logging.LogRecord) -> ShownRecord:
+    def read(self, record: logging.LogRecord) -> SafeRecord:
         given = getattr(record, FIELDS, None)
         error = record.exc_info[1] if record.exc_info else None
-        return ShownRecord(
+        return SafeRecord(
             moment=datetime.fromtimestamp(record.created, UTC),
             level=record.levelname.lower(),
             logger=record.name,
             message=self._masked(_message(record)),
             request_id=self._request_id(),
             fields={name: self._safe(value) for name, value in given.items()} if isinstance(given, Mapping) else {},
-            errors=tuple(self._shown(each) for each in _chain(error)),
+            errors=tuple(self._safe_error(cause) for cause in _chain(error)),
         )
 
-    def _shown(self, error: BaseException) -> ShownError:
-        return ShownError(
+    def _safe_error(self, error: BaseException) -> SafeError:
+        return SafeError(
             kind=type(error).__qualname__,
             message=self._masked(str(error)) if isinstance(error, RagcorpError) else None,
             frames=tuple(_frames(error)),
         )
 
-    def _safe(self, value: object) -> Shown:
+    def _safe(self, value: object) -> SafeValue:
         return value if value is None or isinstance(value, bool | int | float) else self._masked(str(value))
 
     def _masked(self, text: str) -> str:
@@ -107,7 +108,7 @@ def _message(record: logging.LogRecord) -> str:
         except (TypeError, ValueError):
             return str(record.msg)
     if library not in TEMPLATED:
-        return f"(what this library says is withheld: it may hold values; {record.funcName}, line {record.lineno})"
+        return f"(message withheld: it may contain values; {record.funcName}, line {record.lineno})"
     template = str(record.msg).partition("\n")[0]
     try:
         return template % tuple(map(_argument, record.args)) if isinstance(record.args, tuple) else template
@@ -134,21 +135,16 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _frames(error: BaseException) -> Iterator[str]:
-    """Yield where the exception passed: file, line and function, the innermost last. No source, no local variable."""
-    frames = []
-    traceback = error.__traceback__
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        frames.append(f"{_short(code.co_filename)}:{traceback.tb_lineno} {code.co_name}")
-        traceback = traceback.tb_next
-    yield from frames[-MAX_FRAMES:]
+    """Yield file, line and function of each frame, the innermost last; no source and no local variable."""
+    for frame, line in list(walk_tb(error.__traceback__))[-MAX_FRAMES:]:
+        yield f"{_short(frame.f_code.co_filename)}:{line} {frame.f_code.co_name}"
 
 
 def _short(path: str) -> str:
     """Return a module's path from its package on, without the place of installation."""
     for root in ("/site-packages/", "/apps/backend/", "/lib/"):
-        _, found, rest = path.rpartition(root)
-        if found:
+        _, root_in_path, rest = path.rpartition(root)
+        if root_in_path:
             return rest
     return path.rpartition("/")[2]
 
@@ -201,6 +197,6 @@ def timestamp(moment: datetime) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
 
 
-def _as_json(error: ShownError) -> dict[str, object]:
+def _as_json(error: SafeError) -> dict[str, object]:
     message = {} if error.message is None else {"message": error.message}
     return {"type": error.kind, "frames": list(error.frames), **message}

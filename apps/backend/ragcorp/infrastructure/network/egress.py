@@ -85,7 +85,7 @@ def check_base_url(url: str, *, field: str) -> None:
     address = _literal(host)
     if host.rstrip(".").lower() in _REFUSED_NAMES or (address is not None and is_refused(address)):
         raise ConfigurationError(
-            f"{field} leads to an address where no model may be.",
+            f"{field} is an address that models may not have.",
             field=field,
             limit="no link-local, metadata, multicast, reserved or unspecified address",
             remedy="Give the address of the model's server; loopback and private networks are allowed.",

@@ -61,10 +61,10 @@ class GuardedBackend(httpcore2.AnyIOBackend):
 async def _permitted(host: str, port: int, timeout: float | None) -> list[str]:  # noqa: ASYNC109
     try:
         with anyio.fail_after(timeout):
-            found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            resolved = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except TimeoutError:
         raise httpcore2.ConnectTimeout("The name of the server was not found in time.") from None
     except (OSError, UnicodeError):
         raise httpcore2.ConnectError("The name of the server is not known.") from None
-    addresses = dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found)
+    addresses = dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in resolved)
     return [address for address in addresses if not is_refused(ipaddress.ip_address(address))]

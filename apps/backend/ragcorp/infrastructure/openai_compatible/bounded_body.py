@@ -34,5 +34,5 @@ class _BoundedStream(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-def _refuse(request: httpx2.Request, what: str) -> NoReturn:
-    raise openai.APIError(f"The response is {what}.", request=request, body=None)
+def _refuse(request: httpx2.Request, problem: str) -> NoReturn:
+    raise openai.APIError(f"The response is {problem}.", request=request, body=None)

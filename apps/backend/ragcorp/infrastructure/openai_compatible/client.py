@@ -29,10 +29,7 @@ class Endpoint:
 
 
 def make_client(endpoint: Endpoint) -> AsyncOpenAI:
-    """Return a client that follows no redirects and bounds response bodies, which must not be compressed.
-
-    Raises MissingExtraError or ConfigurationError.
-    """
+    """Return a client without redirects, with bounded bodies. Raises MissingExtraError or ConfigurationError."""
     if find_spec("openai") is None:
         raise MissingExtraError(feature="An OpenAI-compatible provider", extra="openai")
     import openai

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
 
 BAD_RESPONSES = (ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
-"""Errors of reading a body that is no response of such an endpoint: the client checks no types."""
+"""Errors of reading an unexpected body: the client checks no types."""
 
 CHARACTERS_PER_TOKEN = 3
 """An estimate for European languages; current models have 3 to 4.5."""

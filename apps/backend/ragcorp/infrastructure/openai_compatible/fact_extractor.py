@@ -26,23 +26,12 @@ MAX_FACTS = 40
 MAX_PREDICATE = 200
 STEM = 4
 
-MONTHS = (
-    ("ener", "janu", "janeir"),
-    ("febr", "fever"),
-    ("marz", "march", "marco"),
-    ("abri", "apri"),
-    ("mayo", "may", "maio"),
-    ("juni", "june", "junh"),
-    ("juli", "july", "julh"),
-    ("agos", "augu"),
-    ("sept", "seti", "sete"),
-    ("octu", "octo", "outu"),
-    ("novi", "nove"),
-    ("dici", "dece", "deze"),
+_MONTH_STEMS = (
+    "ener|janu|janeir febr|fever marz|march|marco abri|apri mayo|may|maio juni|june|junh juli|july|julh agos|augu "
+    "sept|seti|sete octu|octo|outu novi|nove dici|dece|deze"
 )
-"""First letters of the months in Spanish, English and Portuguese, folded."""
-
-FIELDS = ("subject", "subject_kind", "predicate", "object", "object_kind", "valid_from", "valid_to", "quote")
+MONTHS = [re.compile(rf"(?<!\w)(?:{stems})") for stems in _MONTH_STEMS.split()]
+"""The months in Spanish, English and Portuguese, by their first letters, folded."""
 
 PROMPT_VERSION = 1
 """Increment with every change of the prompt, the schema or the checks of an answer."""
@@ -88,7 +77,7 @@ class OpenAIFactExtractor:
             response_format={"type": "json_schema", "json_schema": {"name": "facts", "strict": True, "schema": SCHEMA}},
         )
         try:
-            return borne_out(content, text=text)
+            return supported_facts(content, text=text)
         except ValueError:
             raise _unavailable("bad_response") from None
 
@@ -121,7 +110,7 @@ def _unavailable(reason: str) -> AnswererUnavailableError:
     )
 
 
-def borne_out(answer: str | None, *, text: str) -> Extraction:
+def supported_facts(answer: str | None, *, text: str) -> Extraction:
     """Return the facts whose quote occurs in ``text`` and contains both names and a word of the predicate.
 
     Comparison ignores accents, case and white space; names match whole words, predicate words by their first four
@@ -131,8 +120,8 @@ def borne_out(answer: str | None, *, text: str) -> Extraction:
     passage = _folded(text)
     kept: dict[tuple[object, ...], ExtractedFact] = {}
     dropped = 0
-    for said in _read(answer):
-        fact = _fact(said, passage)
+    for item in _read(answer):
+        fact = _fact(item, passage)
         if fact is None or len(kept) == MAX_FACTS:
             dropped += 1
         else:
@@ -143,46 +132,46 @@ def borne_out(answer: str | None, *, text: str) -> Extraction:
 def _read(answer: str | None) -> Sequence[Mapping[str, str | None]]:
     whole = strict_json.parse(answer or "")
     if not isinstance(whole, dict) or set(whole) != {"facts"} or not isinstance(whole["facts"], list):
-        raise ValueError("no object with facts")
-    for said in whole["facts"]:
-        if not isinstance(said, dict) or set(said) != set(FIELDS):
-            raise ValueError("another fact than asked for")
-        for name, value in said.items():
+        raise ValueError("not an object with facts")
+    for item in whole["facts"]:
+        if not isinstance(item, dict) or set(item) != set(FACT["properties"]):
+            raise ValueError("unexpected fields of a fact")
+        for name, value in item.items():
             if not isinstance(value, str) and not (value is None and name in ("valid_from", "valid_to")):
                 raise ValueError("a field of another type")
-        if said["subject_kind"] not in KINDS or said["object_kind"] not in KINDS:
+        if item["subject_kind"] not in KINDS or item["object_kind"] not in KINDS:
             raise ValueError("a kind that was not offered")
     return list(whole["facts"])
 
 
-def _fact(said: Mapping[str, str | None], passage: str) -> ExtractedFact | None:
+def _fact(item: Mapping[str, str | None], passage: str) -> ExtractedFact | None:
     subject, predicate, target, quote = (
-        " ".join((said[name] or "").split()) for name in ("subject", "predicate", "object", "quote")
+        " ".join((item[name] or "").split()) for name in ("subject", "predicate", "object", "quote")
     )
     try:
         require_name(subject, field="subject", limit=MAX_ENTITY_NAME)
         require_name(target, field="object", limit=MAX_ENTITY_NAME)
         require_name(predicate, field="predicate", limit=MAX_PREDICATE)
         require_name(quote, field="quote", limit=MAX_QUOTE)
-        valid_from, valid_to = _date(said["valid_from"]), _date(said["valid_to"])
+        valid_from, valid_to = _date(item["valid_from"]), _date(item["valid_to"])
     except (InvalidInputError, ValueError):
         return None
     dates = [date for date in (valid_from, valid_to) if date is not None]
     if valid_from and valid_to and valid_to < valid_from:
         return None
-    said_there = _folded(quote)
-    if not said_there or said_there not in passage:
+    folded_quote = _folded(quote)
+    if not folded_quote or folded_quote not in passage:
         return None
-    if _folded(subject) == _folded(target) or not all(_names(name, said_there) for name in (subject, target)):
+    if _folded(subject) == _folded(target) or not all(_names(name, folded_quote) for name in (subject, target)):
         return None
-    if not _says(predicate, said_there) or not all(_names(str(date.year), passage) for date in dates):
+    if not _has_word_of(predicate, folded_quote) or not all(_names(str(date.year), passage) for date in dates):
         return None
     return ExtractedFact(
         subject=subject,
-        subject_kind=said["subject_kind"] or "entity",
+        subject_kind=item["subject_kind"] or "entity",
         predicate=predicate,
         object=target,
-        object_kind=said["object_kind"] or "entity",
+        object_kind=item["object_kind"] or "entity",
         quote=quote,
         valid_from=valid_from and _as_dated(valid_from, passage, month=1, day=1),
         valid_to=valid_to and _as_dated(valid_to, passage, month=12, day=31),
@@ -194,21 +183,18 @@ def _names(name: str, passage: str) -> bool:
     return not is_blank(plain) and re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", passage) is not None
 
 
-def _says(predicate: str, quote: str) -> bool:
+def _has_word_of(predicate: str, quote: str) -> bool:
     """Return whether the quote contains a significant word of the predicate, in any form."""
     words = _folded(predicate).split()
-    telling = [word for word in words if len(word) >= STEM] or words
-    return any(re.search(rf"(?<!\w){re.escape(word[:STEM])}", quote) for word in telling)
+    significant = [word for word in words if len(word) >= STEM] or words
+    return any(re.search(rf"(?<!\w){re.escape(word[:STEM])}", quote) for word in significant)
 
 
 def _as_dated(date: datetime, passage: str, *, month: int, day: int) -> datetime:
     """Return the date, or ``month`` and ``day`` of its year if the passage lacks its own."""
     numbers = set(re.findall(r"\d+", passage))
-    names = MONTHS[date.month - 1]
-    told = any(re.search(rf"(?<!\w){name}", passage) for name in names) or not numbers.isdisjoint(
-        {str(date.month), f"{date.month:02}"}
-    )
-    if told and not numbers.isdisjoint({str(date.day), f"{date.day:02}"}):
+    has_month = MONTHS[date.month - 1].search(passage) or not numbers.isdisjoint({str(date.month), f"{date.month:02}"})
+    if has_month and not numbers.isdisjoint({str(date.day), f"{date.day:02}"}):
         return date
     return date.replace(month=month, day=day)
 

@@ -67,9 +67,9 @@ def boundary_for(*texts: str) -> str:
 def _block(passage: Passage) -> tuple[str, str]:
     """Return the heading of a passage, and its content."""
     chunk = passage.chunk
-    said = f"{neutral_name(chunk.speaker)} said" if chunk.speaker else ""
+    speaker = f"{neutral_name(chunk.speaker)} said" if chunk.speaker else ""
     day = chunk.occurred_at.date().isoformat() if chunk.occurred_at and not chunk.of_document else ""
-    where = " > ".join(part for part in (chunk.shown_title, *chunk.heading_path, said, day) if part)
+    where = " > ".join(part for part in (chunk.shown_title, *chunk.heading_path, speaker, day) if part)
     source = neutralised_line(chunk.source_path or chunk.external_id)
     return f"{neutralised_line(where)} ({source})", neutralised(chunk.content)
 

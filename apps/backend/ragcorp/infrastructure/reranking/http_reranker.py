@@ -37,7 +37,7 @@ class HttpReranker:
         # the client would quote an invalid key in its error
         if not _PRINTABLE.fullmatch(api_key):
             raise ConfigurationError(
-                "The key of the reranker holds a character that no header can carry.",
+                "The key of the reranker contains a character that is not allowed in a header.",
                 field="RERANK_API_KEY",
                 remedy="Check the key for spaces, line ends and quotation marks.",
             )

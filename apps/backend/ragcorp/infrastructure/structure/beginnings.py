@@ -119,23 +119,23 @@ def _group(head: str, word: str, end: int, *, heading: bool) -> Beginning | None
     """Return an annex, title, chapter: a section by its heading."""
     gap = _GAP.match(head, end)
     start = gap.end() if gap else end
-    found = number_at(head, start, expected=True)
-    number = found.number if found else None
-    behind = found.end if found else end
-    letter = None if found else _LETTER.match(head, start)
+    span = number_at(head, start, expected=True)
+    number = span.number if span else None
+    rest_start = span.end if span else end
+    letter = None if span else _LETTER.match(head, start)
     if letter:
-        number, behind = letter[0].lower(), letter.end()
-    first = _WORD.match(head, start) if gap and not found else None
+        number, rest_start = letter[0].lower(), letter.end()
+    first = _WORD.match(head, start) if gap and not span else None
     if first and folded(first[0]) in _FIRST:
-        number, behind = folded(first[0]), first.end()
+        number, rest_start = folded(first[0]), first.end()
     rank = _GROUPS[word]
     if number is None and (rank != _UNNUMBERED or len(head) > MAX_TITLE):
         return None
-    title = _title(head, behind, shouted=head[:end].isupper())
+    title = _title(head, rest_start, shouted=head[:end].isupper())
     if title is None or not (number or heading or head[:end].isupper() or not title):
         return None
     label = f"{head[:end]} {number}" if number else ""
-    name = _name(head, behind, title)
+    name = _name(head, rest_start, title)
     return Beginning(kind=EntityKind.SECTION, rank=rank, number=None, name=name, title=title, group=label)
 
 
@@ -145,12 +145,12 @@ def _provision(head: str, end: int, *, heading: bool) -> Beginning | None:
     if not word or folded(word[0]) not in _PROVISION_KINDS:
         return None
     number = _number_after(head, word.end())
-    behind = number.end if number else word.end()
-    title = _title(head, behind, shouted=head[:end].isupper())
+    rest_start = number.end if number else word.end()
+    title = _title(head, rest_start, shouted=head[:end].isupper())
     if title is None or (number is None and not heading and title and not head[:end].isupper()):
         return None
     label = f"{head[: word.end()]} {number.number}" if number else ""
-    name = _name(head, behind, title)
+    name = _name(head, rest_start, title)
     return Beginning(kind=EntityKind.SECTION, rank=_UNNUMBERED, number=None, name=name, title=title, group=label)
 
 
@@ -158,44 +158,44 @@ def _ordinal(head: str, word: str, *, heading: bool) -> Beginning | None:
     """Return a clause by its bare ordinal, ``SEGUNDA.- Precio``. Recitals are masculine and none."""
     if not word.endswith("a"):
         return None
-    found = number_at(head)
-    if not found:
+    span = number_at(head)
+    if not span:
         return None
-    separator = _SEPARATOR.match(head, found.end)
+    separator = _SEPARATOR.match(head, span.end)
     stopped = separator is not None and _STOPPED.search(separator[0]) is not None
-    title = _title(head, found.end, shouted=head.isupper())
-    if title is None or not (stopped or (heading and not title) or found.end == len(head)):
+    title = _title(head, span.end, shouted=head.isupper())
+    if title is None or not (stopped or (heading and not title) or span.end == len(head)):
         return None
     return Beginning(
-        kind=EntityKind.CLAUSE, rank=CLAUSE, number=found.number, name=_name(head, found.end, title), title=title,
+        kind=EntityKind.CLAUSE, rank=CLAUSE, number=span.number, name=_name(head, span.end, title), title=title,
         sure=False, titled=True,
     )  # fmt: skip
 
 
 def _figure(head: str, *, heading: bool, contract: bool) -> Beginning | None:
     """Return a part by its figure: ``4.2 Plazo``, ``2.ª Precio``."""
-    found = number_at(head)
-    if not found or not found.number.replace(".", "").isdecimal():
+    span = number_at(head)
+    if not span or not span.number.replace(".", "").isdecimal():
         return None
-    title = _title(head, found.end, shouted=False)
-    separator = _SEPARATOR.match(head, found.end)
+    title = _title(head, span.end, shouted=False)
+    separator = _SEPARATOR.match(head, span.end)
     between = separator[0] if separator else ""
-    behind = head[found.end + len(between) :]
-    depth = found.number.count(".")
-    if not behind:
+    rest = head[span.end + len(between) :]
+    depth = span.number.count(".")
+    if not rest:
         if not (heading and contract):
             return None
-        return Beginning(kind=EntityKind.CLAUSE, rank=FIGURE + depth, number=found.number, name=head, title="")
-    ordinal = "ª" in head[: found.end + len(between)]
+        return Beginning(kind=EntityKind.CLAUSE, rank=FIGURE + depth, number=span.number, name=head, title="")
+    ordinal = "ª" in head[: span.end + len(between)]
     stopped = _STOPPED.search(between) is not None
-    opens = behind[0].isupper() or behind[0] in "«\"“'¿¡"
+    opens = rest[0].isupper() or rest[0] in "«\"“'¿¡"
     if title is None or not between or not opens or (ordinal and not stopped):
         return None
     return Beginning(
         kind=EntityKind.CLAUSE if contract or not heading else EntityKind.SECTION,
         rank=CLAUSE if ordinal else FIGURE + depth,
-        number=found.number,
-        name=_name(head, found.end, title),
+        number=span.number,
+        name=_name(head, span.end, title),
         title=title,
         sure=heading and (depth > 0 or stopped),
         titled=ordinal,
@@ -206,22 +206,22 @@ def _title(head: str, end: int, *, shouted: bool) -> str | None:
     """Return the title after a number, "" without one, None if the line only mentions the number."""
     separator = _SEPARATOR.match(head, end)
     between = separator[0] if separator else ""
-    behind = head[end + len(between) :].strip()
-    if not behind:
+    rest = head[end + len(between) :].strip()
+    if not rest:
         return ""
-    if not between or behind[0] in ",;/":
+    if not between or rest[0] in ",;/":
         return None
-    if behind[0] in "([":
-        inside = behind[1:].partition(")")[0]
+    if rest[0] in "([":
+        inside = rest[1:].partition(")")[0]
         return inside if inside[:1].isupper() and len(inside) <= MAX_TITLE else None
     if not _STOPPED.search(between):
-        word = behind.split(maxsplit=1)[0].rstrip(".,;:")
-        if not (behind[0].isupper() or behind[0] in '«"“¿¡'):
+        word = rest.split(maxsplit=1)[0].rstrip(".,;:")
+        if not (rest[0].isupper() or rest[0] in '«"“¿¡'):
             return None
-        if not shouted and len(word) > 1 and word.isupper() and not behind.isupper():
+        if not shouted and len(word) > 1 and word.isupper() and not rest.isupper():
             return None
-    found = _TITLE.match(behind)
-    title = found[0].strip() if found else ""
+    match = _TITLE.match(rest)
+    title = match[0].strip() if match else ""
     if len(title) > MAX_TITLE or len(title.split()) > MAX_TITLE_WORDS or not title[:1].isupper():
         return ""
     return title

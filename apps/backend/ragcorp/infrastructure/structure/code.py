@@ -84,13 +84,10 @@ class _Symbol:
 
 
 def code_entities(text: str, syntax: Syntax, *, path: str) -> list[CodeEntity]:
-    """Return the entities in text order, the file itself first unless nothing is left of it.
-
-    A definition inside a function is not an entity but a name of that function.
-    """
+    """Return the entities in text order, the file first if it has own text. A function names definitions inside it."""
     file_name = path.replace("\\", "/").rpartition("/")[2]
     file = _Symbol(start=0, end=len(text), own_start=0, body=0, kind=EntityKind.FILE)
-    symbols = _entities(file, _spread(text, syntax), syntax.calls, stem=file_name.partition(".")[0])
+    symbols = _entities(file, _with_surroundings(text, syntax), syntax.calls, stem=file_name.partition(".")[0])
     if not symbols or any(text[start:end].strip() for start, end in _own(file)):
         symbols.insert(0, file)
     places = {id(symbol): place for place, symbol in enumerate(symbols)}
@@ -128,19 +125,16 @@ def _kind(symbol: _Symbol) -> EntityKind:
     return symbol.kind or EntityKind.CLASS
 
 
-def _spread(text: str, syntax: Syntax) -> list[_Symbol]:
-    """Return the definitions, in text order, with what belongs to them.
-
-    That is what wraps them (an export), comments and decorators right above, and the rest of their lines.
-    """
+def _with_surroundings(text: str, syntax: Syntax) -> list[_Symbol]:
+    """Return the definitions with their wrappers (exports), leading comments, decorators and the rest of the lines."""
     by_end = {end: start for start, end in syntax.leading}
     by_start = dict(syntax.leading)
     wrappers = sorted(syntax.wrappers, reverse=True)
     around: list[tuple[int, int]] = []
-    spread = []
+    symbols = []
     for definition in syntax.definitions:
         if definition.kind in _MEMBERS:
-            spread.append(_member(definition))
+            symbols.append(_member(definition))
             continue
         while wrappers and wrappers[-1][0] <= definition.start:
             around.append(wrappers.pop())
@@ -160,20 +154,20 @@ def _spread(text: str, syntax: Syntax) -> list[_Symbol]:
         else:
             own_start = start
         body = definition.body if definition.body is not None else text.find("\n", own_start)
-        spread.append(
+        symbols.append(
             _Symbol(
                 start=start, end=end, own_start=own_start, body=body if body >= 0 else end, kind=kind, base=base,
                 parts=_parts(definition.name, definition.receiver, default=base not in ("scope", "path")),
                 is_entity=is_entity or base in ("scope", "path"),
             )
         )  # fmt: skip
-    return sorted(spread, key=lambda symbol: (symbol.start, -symbol.end, symbol.parts == ("default",)))
+    return sorted(symbols, key=lambda symbol: (symbol.start, -symbol.end, symbol.parts == ("default",)))
 
 
-def _member(found: Definition) -> _Symbol:
+def _member(member: Definition) -> _Symbol:
     return _Symbol(
-        start=found.start, end=found.end, own_start=found.start, body=found.end, kind=None, base=found.kind,
-        parts=_parts(found.name, found.receiver, default=True), is_entity=False,
+        start=member.start, end=member.end, own_start=member.start, body=member.end, kind=None, base=member.kind,
+        parts=_parts(member.name, member.receiver, default=True), is_entity=False,
     )  # fmt: skip
 
 
@@ -190,7 +184,7 @@ def _before_space(text: str, end: int) -> int:
 
 
 def _with_decorators(text: str, start: int, by_end: dict[int, int]) -> int:
-    """Return where what decorates a definition on its own line begins: ``@Input() name() {}``."""
+    """Return the start of the decorators on a definition's own line: ``@Input() name() {}``."""
     while (before := by_end.get(_before_space(text, start))) is not None and text[before] == "@":
         start = before
     return start
@@ -214,20 +208,20 @@ def _with_trailing(text: str, end: int, by_start: dict[int, int]) -> int:
     """Return the end of the line where nothing but a separator and a comment follows, else that of the separator."""
     while end and text[end - 1].isspace():
         end -= 1
-    found = _TRAILING.match(text, end)
-    after = found.end() if found else end
+    trailing = _TRAILING.match(text, end)
+    after = trailing.end() if trailing else end
     line_end = by_start.get(after, after)
     if line_end == len(text) or text[line_end] == "\n":
         return line_end
     return max(_before_space(text, after), end)
 
 
-def _entities(file: _Symbol, spread: Sequence[_Symbol], calls: Sequence[Call], *, stem: str) -> list[_Symbol]:
+def _entities(file: _Symbol, symbols: Sequence[_Symbol], calls: Sequence[Call], *, stem: str) -> list[_Symbol]:
     """Nest the symbols, assign names and calls to them, and return the entities."""
     entities: list[_Symbol] = []
     stack = [file]
     waiting = list(reversed(calls))
-    for symbol in spread:
+    for symbol in symbols:
         while waiting and waiting[-1].start < symbol.start:
             _add_call(stack, waiting.pop())
         while stack[-1].end <= symbol.start and stack[-1] is not file:
@@ -270,10 +264,7 @@ def _holder(stack: Sequence[_Symbol]) -> _Symbol:
 
 
 def _add_field(stack: Sequence[_Symbol], field_: _Symbol) -> None:
-    """Add a field to the names of its class or constant object, qualified only: many have a ``name``.
-
-    An attribute (``self.name``) belongs to the enclosing class.
-    """
+    """Add the qualified name of a field to its class or constant object; an attribute (``self.name``) to the class."""
     owner = stack[-1]
     if field_.base == ATTRIBUTE:
         owner = next((symbol for symbol in reversed(stack) if symbol.kind is EntityKind.CLASS), stack[0])

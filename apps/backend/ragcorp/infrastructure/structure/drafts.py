@@ -1,17 +1,16 @@
 """Turns the entities of code and text into drafts: heads, tokens, keys, and the embedded text."""
 
 import re
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 
 from ragcorp.domain.ports.structure import Tokenizer
 from ragcorp.domain.structure.entities import MAX_ENTITY_CHARACTERS, MAX_HEAD_TOKENS, EntityDraft
 from ragcorp.infrastructure.structure.code import CodeEntity
-from ragcorp.infrastructure.structure.text_span import TextSpan
+from ragcorp.infrastructure.structure.text_span import Lines, TextSpan, UniqueKeys
 
 MAX_INDEX_TOKENS = 200
-"""Of what is embedded for a symbol: some 256 of the local model, whose tokens of code are shorter."""
+"""Of the embedded text of a symbol: some 256 of the local model, whose tokens of code are shorter."""
 MIN_FILE_TOKENS = 8
 """Text of a file outside its symbols is embedded from this length on: ``package app`` is not distinctive."""
 
@@ -20,18 +19,17 @@ _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]
 
 
 class Drafts:
-    """Writes the drafts of one document, under keys that are unique in it."""
+    """Writes the drafts of one document."""
 
     def __init__(self, text: str, *, path: str, tokenizer: Tokenizer) -> None:
         self._text = text
         self._path = path
         self._tokenizer = tokenizer
-        self._keys: dict[str, int] = {}
 
     def of_code(self, entities: Sequence[CodeEntity], *, language: str) -> tuple[EntityDraft, ...]:
-        starts = [0, *(line_feed.end() for line_feed in re.finditer("\n", self._text))]
+        lines, unique = Lines(self._text), UniqueKeys()
         keys = [
-            self._key(f"{self._path}::{entity.qualified}" if entity.qualified else self._path) for entity in entities
+            unique.of(f"{self._path}::{entity.qualified}" if entity.qualified else self._path) for entity in entities
         ]
         drafts = []
         for key, entity in zip(keys, entities, strict=True):
@@ -41,7 +39,7 @@ class Drafts:
                 key=key,
                 container=None if entity.container is None else keys[entity.container],
                 language=language,
-                lines=(bisect_right(starts, entity.start), bisect_right(starts, self._last(entity.start, entity.end))),
+                lines=(lines.index(entity.start) + 1, lines.index(self._last(entity.start, entity.end)) + 1),
             )
             is_embedded = language and (entity.qualified or draft.token_count >= MIN_FILE_TOKENS)
             index_text = self._index_text(entity.qualified, draft.content) if is_embedded else None
@@ -49,13 +47,12 @@ class Drafts:
         return tuple(drafts)
 
     def of_text(self, spans: Sequence[TextSpan]) -> tuple[EntityDraft, ...]:
-        keys = {span.key: self._key(span.key) for span in spans}
         return tuple(
             self._draft(
                 span,
                 (self._text[span.start : span.end] if span.content is None else span.content).rstrip(),
-                key=keys[span.key],
-                container=None if span.container is None else keys[span.container],
+                key=span.key,
+                container=span.container,
                 language="",
                 lines=(span.line_start, span.line_end),
             )
@@ -97,22 +94,13 @@ class Drafts:
         )
 
     def _last(self, start: int, end: int) -> int:
-        """Return the offset of the last character that is no white space."""
+        """Return the offset of the last character that is not white space."""
         while end > start + 1 and self._text[end - 1].isspace():
             end -= 1
         return end - 1
 
-    def _key(self, wanted: str) -> str:
-        """Return a unique key, numbered if taken: ``Session.user (2)``."""
-        key = wanted
-        while key in self._keys:
-            self._keys[wanted] += 1
-            key = f"{wanted} ({self._keys[wanted]})"
-        self._keys[key] = 1
-        return key
-
     def _head(self, content: str, entity: CodeEntity) -> str:
-        """Return the signature, above it what half of the rest takes of its comment, and the first lines after it."""
+        """Return the signature, the beginning of its comment in half of the remaining tokens, and the first lines."""
         lead, body = entity.lead, entity.body
         comment, definition = content[:lead], content[lead:]
         if comment:

@@ -14,13 +14,13 @@ from ragcorp.infrastructure.structure.text_span import Lines, TextSpan, UniqueKe
 MAX_IDENTIFIERS = 5_000
 """Of a document, the first in its text."""
 MAX_CONTENT = 1_000
-"""Characters of what is shown of one."""
+"""Characters of the displayed text of one."""
 MIN_CODE, MAX_CODE = 3, 60
 
 logger = logging.getLogger(__name__)
 
 _HYPHENS = "\u2010\u2011\u2012\u2013\u2212"
-"""What Word and PDF write for a hyphen."""
+"""Hyphens in text from Word and PDF."""
 _AS_HYPHEN = str.maketrans(dict.fromkeys(_HYPHENS, "-"))
 _TOKEN = re.compile(rf"(?<![^\W_])(?=[^\W_ªº])(?=[^\s\d]{{0,60}}[0-9])[^\W_ªº]+(?:[-./_{_HYPHENS}][^\W_ªº]+)*")
 _DASH = "\u2013"
@@ -29,7 +29,7 @@ _END = re.compile(r"[^\W\d_](?:[^\W_]|[./-](?=[^\W_]))*[0-9]")
 _SEPARATORS = re.compile(r"[-./_]")
 _RUNS = re.compile(r"[0-9]+|[^\W\d_]+")
 _TRAILING_WORD = re.compile(r"[./_][^\W\d_]+$")
-"""Behind a code: the type of a file, or a word that follows a full stop."""
+"""After a code: a file type, or a word after a full stop."""
 _VARIANT = re.compile(r"/[A-Z]")
 _VERSION = re.compile(
     r"v?[0-9]{1,4}(?:\.[0-9]+)*(?:[-._]?(?:a|b|rc|alpha|beta|dev|post|final)[.-]?[0-9]*)?", re.IGNORECASE
@@ -38,7 +38,7 @@ _AMOUNT = re.compile(r"(?:eur|usd|gbp|chf|mxn|cop|clp|ars|brl|us)[-.]?[0-9][0-9.
 _MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{1,9}Z?")
 _MEASURE = re.compile(r"[0-9]+[^\W\d_A-Z][^\W\d_]{0,4}|[0-9]+(?:[KMGTP]B|[kM]W[h]?|[MG]Hz)")
 _LEGAL = re.compile(r"[0-9]{5,9}[A-Z]|[A-Z]{1,8}[0-9]{2,}[A-Z]?|[^\W\d_]{1,12}[0-9]{3,}")
-"""Written in one: the number of a person or firm, a model, a ticket."""
+"""Without separators: the number of a person or firm, a model, a ticket."""
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _SHORT = re.compile(r"[^\W\d_]{1,10}-[0-9](?:[-/][^\W\d_]{1,3})?|[^\W\d_]{2,10}(?:[-/][^\W\d_]{1,10}){1,3}-[0-9]")
 """With a single figure: ``T-9``, ``PLC-7/B``, ``RRHH-ALTA-3``."""
@@ -76,11 +76,11 @@ class _Place:
 
 
 def identifier_spans(
-    text: str, lines: Lines, *, spans: Sequence[TextSpan], headings: frozenset[int], keys: UniqueKeys
+    text: str, lines: Lines, *, path: str, spans: Sequence[TextSpan], headings: frozenset[int], keys: UniqueKeys
 ) -> tuple[TextSpan, ...]:
     """Return one span per code: its definition (a row or line that begins with it), else its first occurrence.
 
-    ``headings`` are the offsets of lines that begin a part: such a line is shown with the paragraph behind it.
+    ``headings`` are the offsets of lines that begin a part: such a line is shown with the paragraph after it.
     """
     places: dict[str, _Place] = {}
     undefined, lost = MAX_IDENTIFIERS, False
@@ -103,13 +103,13 @@ def identifier_spans(
         logger.warning("a document has more than %d codes: the rest are not found by name", MAX_IDENTIFIERS)
     tables = _tables(text, lines)
     starts = [span.start for span in spans]
-    made: list[TextSpan] = []
+    codes: list[TextSpan] = []
     for name, place in sorted(places.items(), key=lambda item: item[1].offset):
         start, end, above = _shown(text, lines, place, headings, tables)
         owner = spans[max(bisect_right(starts, place.offset) - 1, 0)]
-        made.append(
+        codes.append(
             TextSpan(
-                key=keys.of(place.code),
+                key=keys.of(f"{path}#{place.code}"),
                 kind=EntityKind.IDENTIFIER,
                 name=place.code,
                 names=(name,),
@@ -121,7 +121,7 @@ def identifier_spans(
                 content=above + text[start:end],
             )
         )
-    return tuple(made)
+    return tuple(codes)
 
 
 def is_code(token: str) -> bool:
@@ -151,20 +151,20 @@ def is_code(token: str) -> bool:
 
 
 def _codes(text: str) -> Iterator[tuple[str, int]]:
-    behind_account = 0
+    account_end = 0
     for match in _TOKEN.finditer(text):
         start, token = match.start(), match[0]
-        if len(token) > 2 * MAX_CODE or start < behind_account:
+        if len(token) > 2 * MAX_CODE or start < account_end:
             continue
         account = account_at(text, start)
         if account:
-            behind_account = start + len(account)
+            account_end = start + len(account)
             yield account, start
             continue
-        before, behind = text[max(start - 2, 0) : start], text[match.end() : match.end() + 3]
+        before, after = text[max(start - 2, 0) : start], text[match.end() : match.end() + 3]
         if before.endswith(_OF_ADDRESS) or (before.endswith("#") and before[0] not in "# (\n\t"):
             continue
-        if behind.startswith(("@", "%", "€", "\\", "://")) or token[:4].lower() == "www.":
+        if after.startswith(("@", "%", "€", "\\", "://")) or token[:4].lower() == "www.":
             continue
         bare = _TRAILING_WORD.sub("", token)
         token = token if _VARIANT.fullmatch(token, len(bare)) and token[0].isalpha() and is_code(bare) else bare
@@ -192,7 +192,7 @@ def _defines(text: str, lines: Lines, offset: int, headings: frozenset[int]) -> 
 
 
 def _tables(text: str, lines: Lines) -> list[tuple[int, int, int]]:
-    """Return the pipe tables as indexes of lines: of the header, of the first row, and behind the last row."""
+    """Return the pipe tables as indexes of lines: of the header, of the first row, and after the last row."""
     tables: list[tuple[int, int, int]] = []
     free = 0
     for match in _RULE.finditer(text):
@@ -215,7 +215,7 @@ def _shown(
     """Return the displayed span of a code, and the header of its table if it is in one."""
     index = lines.index(place.offset)
     start, end = lines.starts[index], lines.end(index)
-    table = bisect_right(tables, index, key=lambda each: each[0]) - 1
+    table = bisect_right(tables, index, key=lambda table: table[0]) - 1
     if table >= 0 and tables[table][1] <= index < tables[table][2]:
         header, row, _ = tables[table]
         above = text[lines.starts[header] : lines.starts[row]]

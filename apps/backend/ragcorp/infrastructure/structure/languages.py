@@ -25,10 +25,7 @@ _LEADING = ("comment", "line_comment", "block_comment", "decorator", "attribute_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeLanguage:
-    """``query`` is a file of ``queries/``; without one the grammar's own for tags is used.
-
-    The grammar is what ``function`` of the package ``tree_sitter_<name>`` returns.
-    """
+    """A grammar, ``tree_sitter_<name>.<function>()``, and its query in ``queries/``; by default that of the grammar."""
 
     name: str
     suffixes: tuple[str, ...]
@@ -73,11 +70,11 @@ class Grammars:
 
     def names(self) -> tuple[str, ...]:
         """Return the languages whose grammars are installed, sorted."""
-        found: set[str] = set()
+        names: set[str] = set()
         for language in self._by_suffix.values():
-            if language.name not in found and self.grammar(language):
-                found.add(language.name)
-        return tuple(sorted(found))
+            if language.name not in names and self.grammar(language):
+                names.add(language.name)
+        return tuple(sorted(names))
 
     def grammar(self, language: CodeLanguage) -> Grammar | None:
         """Return the grammar, None if it is not installed or its version does not fit the queries."""
@@ -116,4 +113,4 @@ def _query(name: str) -> str:
     query = files(__package__).joinpath("queries", f"{name}.scm").read_text(encoding="utf-8")
     inherited = _INHERITS.match(query)
     above = inherited.group(1).split(",") if inherited else ()
-    return "\n".join((*(_query(one.strip()) for one in above), query))
+    return "\n".join((*(_query(inherited_name.strip()) for inherited_name in above), query))

@@ -1,11 +1,11 @@
-"""Definitions, calls and leading comments that a grammar finds in source code, by character offset."""
+"""Finds definitions, calls and leading comments in source code, by character offset."""
 
 from __future__ import annotations
 
 import re
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -68,7 +68,7 @@ class Syntax:
 
 
 def read_syntax(text: str, grammar: Grammar, *, seconds: float) -> Syntax:
-    """Read source code, broken or not; nothing of what is too long, or takes longer to parse than ``seconds``.
+    """Read source code, broken or not; nothing if it is too long, or takes longer to parse than ``seconds``.
 
     Where the code does not parse as a whole, each of its outermost definitions is parsed alone: an unclosed brace
     swallows what follows it. The result with more definitions is taken.
@@ -80,10 +80,10 @@ def read_syntax(text: str, grammar: Grammar, *, seconds: float) -> Syntax:
     tree = _parsed(source, grammar, deadline)
     if tree is None:
         return Syntax()
-    raw = _Found(source)
-    raw.read(tree, grammar, 0, len(source))
+    matches = _Matches(source)
+    matches.read(tree, grammar, 0, len(source))
     if tree.root_node.has_error:
-        parts = _Found(source)
+        parts = _Matches(source)
         for start, end in _outermost(source):
             part = _parsed(source[start:end], grammar, deadline)
             missing = source.count(b"{", start, end) - source.count(b"}", start, end)
@@ -92,9 +92,9 @@ def read_syntax(text: str, grammar: Grammar, *, seconds: float) -> Syntax:
             if part is None or time.thread_time() > deadline:
                 break
             parts.read(part, grammar, start, end)
-        if parts.outermost() > raw.outermost():
-            raw = parts
-    return raw.syntax(text)
+        if parts.outermost() > matches.outermost():
+            matches = parts
+    return matches.syntax(text)
 
 
 def _parsed(source: bytes, grammar: Grammar, deadline: float) -> Tree | None:
@@ -120,24 +120,22 @@ def _outermost(source: bytes) -> Iterator[tuple[int, int]]:
     yield start, len(source)
 
 
-class _Found:
+class _Matches:
     """Matches of queries, by byte offset."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source
-        self._definitions: dict[int, tuple[int, int, str, str, str, int | None]] = {}
-        self._calls: list[tuple[int, str, str]] = []
-        self._leading: list[tuple[int, int]] = []
-        self._wrappers: list[tuple[int, int]] = []
+        self._definitions: dict[int, Definition] = {}
+        self._calls: list[Call] = []
+        self._leading: set[tuple[int, int]] = set()
+        self._wrappers: set[tuple[int, int]] = set()
 
     def outermost(self) -> int:
         """Return the number of definitions that are not inside another."""
         outermost, free_from = 0, 0
-        for start, end in sorted(
-            (start, end) for start, end, kind, *_ in self._definitions.values() if kind not in _MEMBERS
-        ):
-            if start >= free_from:
-                outermost, free_from = outermost + 1, end
+        for definition in sorted(self._definitions.values(), key=_position):
+            if definition.kind not in _MEMBERS and definition.start >= free_from:
+                outermost, free_from = outermost + 1, definition.end
         return outermost
 
     def read(self, tree: Tree, grammar: Grammar, base: int, limit: int) -> None:
@@ -150,34 +148,36 @@ class _Found:
         cursor = QueryCursor(grammar.query, match_limit=_PARALLEL_MATCHES)
         cursor.set_max_start_depth(_MAX_DEPTH)
         for _, captures in cursor.matches(root):
-            self._take(captures, base, limit)
+            self._add(captures, base, limit)
 
-    def _take(self, captures: dict[str, list[Node]], base: int, limit: int) -> None:
-        named = captures["name"][0] if "name" in captures else None
+    def _add(self, captures: dict[str, list[Node]], base: int, limit: int) -> None:
+        name_node = captures["name"][0] if "name" in captures else None
         receiver = self._text(captures["receiver"][0], base) if "receiver" in captures else ""
         for capture, nodes in captures.items():
-            node = nodes[0]
-            start, end = node.start_byte + base, min(node.end_byte + base, limit)
+            start, end = nodes[0].start_byte + base, min(nodes[0].end_byte + base, limit)
             if capture == "wrapper":
-                self._wrappers.append((start, end))
+                self._wrappers.add((start, end))
             elif capture == "leading":
                 while self._source[end - 1 : end] in (b"\n", b" ", b"\t"):
                     end -= 1
-                self._leading.append((start, end))
-            elif capture in ("reference.call", "reference.class") and named:
-                self._calls.append((named.start_byte + base, self._text(named, base), receiver))
+                self._leading.add((start, end))
+            elif capture in ("reference.call", "reference.class") and name_node:
+                name = self._text(name_node, base)
+                self._calls.append(Call(start=name_node.start_byte + base, name=name, receiver=receiver))
             elif capture.startswith("definition."):
-                kind = capture.removeprefix("definition.")
-                name = self._text(named, base) if named else "default"
-                body = captures["body"][0].start_byte + base if "body" in captures else None
-                place = named.start_byte + base if named else start
-                self._keep(place, (start, end, kind, name, receiver, body))
-
-    def _keep(self, place: int, found: tuple[int, int, str, str, str, int | None]) -> None:
-        """Of several definitions of one name keep that of a symbol, the widest, the one with a body."""
-        known = self._definitions.get(place)
-        if known is None or _rank(found) > _rank(known):
-            self._definitions[place] = found
+                definition = Definition(
+                    start=start,
+                    end=end,
+                    kind=capture.removeprefix("definition."),
+                    name=self._text(name_node, base) if name_node else "default",
+                    receiver=receiver,
+                    body=captures["body"][0].start_byte + base if "body" in captures else None,
+                )
+                # of several definitions of one name: that of a symbol, the widest, the one with a body
+                place = name_node.start_byte + base if name_node else start
+                other = self._definitions.get(place)
+                if other is None or _rank(definition) > _rank(other):
+                    self._definitions[place] = definition
 
     def _text(self, node: Node, base: int) -> str:
         start = node.start_byte + base
@@ -185,31 +185,36 @@ class _Found:
         return text.decode("utf-8", "ignore")
 
     def syntax(self, text: str) -> Syntax:
-        definitions = sorted(self._definitions.values(), key=lambda found: (found[0], -found[1]))
-        self._calls.sort()
-        spans = [*self._leading, *self._wrappers, *((definition[0], definition[1]) for definition in definitions)]
-        offsets = {offset for span in spans for offset in span}
-        offsets.update(call[0] for call in self._calls)
-        offsets.update(found[5] for found in definitions if found[5] is not None)
+        definitions = sorted(self._definitions.values(), key=_position)
+        calls = sorted(self._calls, key=lambda call: (call.start, call.name, call.receiver))
+        spans = [*self._leading, *self._wrappers, *((definition.start, definition.end) for definition in definitions)]
+        offsets = {offset for span in spans for offset in span} | {call.start for call in calls}
+        offsets |= {definition.body for definition in definitions if definition.body is not None}
         at = _characters(text, self._source, offsets)
         return Syntax(
             definitions=[
-                Definition(
-                    start=at[start], end=at[end], kind=kind, name=name, receiver=receiver,
-                    body=None if body is None else at[body],
+                replace(
+                    definition,
+                    start=at[definition.start],
+                    end=at[definition.end],
+                    body=None if definition.body is None else at[definition.body],
                 )
-                for start, end, kind, name, receiver, body in definitions
+                for definition in definitions
             ],
-            calls=[Call(start=at[start], name=name, receiver=receiver) for start, name, receiver in self._calls],
-            leading=sorted({(at[start], at[end]) for start, end in self._leading}),
-            wrappers=sorted({(at[start], at[end]) for start, end in self._wrappers}),
-        )  # fmt: skip
+            calls=[replace(call, start=at[call.start]) for call in calls],
+            leading=sorted((at[start], at[end]) for start, end in self._leading),
+            wrappers=sorted((at[start], at[end]) for start, end in self._wrappers),
+        )
 
 
-def _rank(found: tuple[int, int, str, str, str, int | None]) -> tuple[bool, int, bool, bool]:
-    start, end, kind, _, _, body = found
-    kind = kind.partition(".")[0]
-    return kind not in _NO_SYMBOLS, end - start, body is not None, kind not in ("constant", "entry")
+def _position(definition: Definition) -> tuple[int, int]:
+    return definition.start, -definition.end
+
+
+def _rank(definition: Definition) -> tuple[bool, int, bool, bool]:
+    kind = definition.kind.partition(".")[0]
+    width = definition.end - definition.start
+    return kind not in _NO_SYMBOLS, width, definition.body is not None, kind not in ("constant", "entry")
 
 
 def _is_wide(tree: Tree) -> bool:
@@ -233,10 +238,10 @@ def _characters(text: str, source: bytes, offsets: Iterable[int]) -> dict[int, i
     """Return the character offset of each byte offset."""
     if text.isascii():
         return {offset: offset for offset in offsets}
-    found: dict[int, int] = {}
+    at: dict[int, int] = {}
     last = characters = 0
     for offset in sorted(offsets):
         characters += len(source[last:offset].decode("utf-8", "ignore"))
-        found[offset] = characters
+        at[offset] = characters
         last = offset
-    return found
+    return at

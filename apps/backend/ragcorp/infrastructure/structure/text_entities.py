@@ -1,4 +1,4 @@
-"""Shares a text out into sections, clauses and articles, and finds the codes in it."""
+"""Partitions a text into sections, clauses and articles, and finds the codes in it."""
 
 from collections.abc import Sequence
 
@@ -16,9 +16,9 @@ MAX_LABEL = 200
 
 
 def text_entities(text: str, *, path: str, plain: bool) -> tuple[TextSpan, ...]:
-    """Return the entities of a text that is no code: those that share it out in its order, then its identifiers.
+    """Return the entities of a text other than code: its parts in order, then its identifiers.
 
-    Their own spans follow one another without a gap, beginning with the first line that is not blank. ``plain``: a
+    The own spans of the parts follow one another without a gap, from the first line that is not blank. ``plain``: a
     line that looks like a Markdown heading is not one.
     """
     if is_blank(text):
@@ -29,16 +29,17 @@ def text_entities(text: str, *, path: str, plain: bool) -> tuple[TextSpan, ...]:
     marks = {heading.offset: _section(heading) for heading in blocks.headings}
     marks |= {mark.offset: mark for mark in clause_marks(text, lines, headings=blocks.headings, closed=closed)}
     ordered = [marks[offset] for offset in sorted(marks)]
-    keys = UniqueKeys(path)
-    spans = _shared_out(text, lines, ordered, path=path, keys=keys)
-    return (*spans, *identifier_spans(text, lines, spans=spans, headings=frozenset(marks), keys=keys))
+    keys = UniqueKeys()
+    spans = _partition(text, lines, ordered, path=path, keys=keys)
+    codes = identifier_spans(text, lines, path=path, spans=spans, headings=frozenset(marks), keys=keys)
+    return (*spans, *codes)
 
 
 def _section(heading: BlockHeading) -> Mark:
     names = [heading_name(heading.title)]
-    found = number_at(heading.title)
-    if found:
-        names.append(heading_name(heading.title[found.end :]))
+    number = number_at(heading.title)
+    if number:
+        names.append(heading_name(heading.title[number.end :]))
     return Mark(
         offset=heading.offset,
         kind=EntityKind.SECTION,
@@ -49,11 +50,11 @@ def _section(heading: BlockHeading) -> Mark:
     )
 
 
-def _shared_out(text: str, lines: Lines, marks: Sequence[Mark], *, path: str, keys: UniqueKeys) -> tuple[TextSpan, ...]:
+def _partition(text: str, lines: Lines, marks: Sequence[Mark], *, path: str, keys: UniqueKeys) -> tuple[TextSpan, ...]:
     starts = [mark.offset for mark in marks]
     ends = [*starts[1:], len(text)]
-    parents, wholes = _nesting(marks, len(text))
-    made = [keys.of(mark.label[:MAX_LABEL]) for mark in marks]
+    parents, whole_ends = _nesting(marks, len(text))
+    mark_keys = [keys.of(f"{path}#{mark.label[:MAX_LABEL]}") for mark in marks]
     spans: list[TextSpan] = []
     before = text[: starts[0]] if starts else text
     if not is_blank(before):
@@ -68,15 +69,15 @@ def _shared_out(text: str, lines: Lines, marks: Sequence[Mark], *, path: str, ke
         parent = parents[position]
         spans.append(
             TextSpan(
-                key=made[position],
+                key=mark_keys[position],
                 kind=mark.kind,
                 name=mark.name,
                 names=mark.names,
-                container=None if parent is None else made[parent],
+                container=None if parent is None else mark_keys[parent],
                 start=mark.offset,
                 end=ends[position],
                 line_start=lines.index(mark.offset) + 1,
-                line_end=lines.last(mark.offset, wholes[position]),
+                line_end=lines.last(mark.offset, whole_ends[position]),
             )
         )
     return tuple(spans)
@@ -85,17 +86,17 @@ def _shared_out(text: str, lines: Lines, marks: Sequence[Mark], *, path: str, ke
 def _nesting(marks: Sequence[Mark], length: int) -> tuple[list[int | None], list[int]]:
     """Return the parent of each mark, and the end of its whole span."""
     parents: list[int | None] = []
-    wholes = [length] * len(marks)
+    whole_ends = [length] * len(marks)
     above: list[int] = []
     for position, mark in enumerate(marks):
-        while above and not _holds(marks[above[-1]], mark):
-            wholes[above.pop()] = mark.offset
+        while above and not _contains(marks[above[-1]], mark):
+            whole_ends[above.pop()] = mark.offset
         parents.append(above[-1] if above else None)
         above.append(position)
-    return parents, wholes
+    return parents, whole_ends
 
 
-def _holds(outer: Mark, inner: Mark) -> bool:
+def _contains(outer: Mark, inner: Mark) -> bool:
     """Return whether an earlier part contains a later one: by number, then heading level, then rank."""
     if outer.number is not None and inner.number is not None:
         if outer.number in enclosing_numbers(inner.number):

@@ -9,7 +9,7 @@ from ragcorp.domain.structure.entities import EntityKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextSpan:
-    """An entity of a text: its own text is ``[start, end)``, without what lies inside it.
+    """An entity of a text: its own text is ``[start, end)``, without its parts.
 
     Lines are 1-based and inclusive, those of the whole span. ``content`` is set for identifiers alone, which repeat
     the text of others: the line, table row or paragraph.
@@ -58,7 +58,7 @@ class Lines:
         return bisect_right(self.starts, offset) - 1
 
     def end(self, index: int) -> int:
-        """Return the offset behind a line, without its line feed."""
+        """Return the offset after a line, without its line feed."""
         return self.starts[index + 1] - 1 if index + 1 < len(self.starts) else len(self.text)
 
     def head(self, index: int, characters: int) -> str:
@@ -75,17 +75,15 @@ class Lines:
 
 
 class UniqueKeys:
-    """Makes keys ``path#label``; one that is there already gets a number: ``path#label (2)``."""
+    """Numbers repeated keys: ``Session.user``, ``Session.user (2)``."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._taken: set[str] = set()
+    def __init__(self) -> None:
         self._counts: dict[str, int] = {}
 
-    def of(self, label: str) -> str:
-        key = wanted = f"{self._path}#{label}"
-        while key in self._taken:
-            self._counts[wanted] = self._counts.get(wanted, 1) + 1
+    def of(self, wanted: str) -> str:
+        key = wanted
+        while key in self._counts:
+            self._counts[wanted] += 1
             key = f"{wanted} ({self._counts[wanted]})"
-        self._taken.add(key)
+        self._counts[key] = 1
         return key

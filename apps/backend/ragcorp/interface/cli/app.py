@@ -7,6 +7,7 @@ from io import TextIOWrapper
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.interface.cli.administration.backup import backup
@@ -92,7 +93,6 @@ GROUPS: dict[str, tuple[str, dict[str, CommandFunction]]] = {
 
 
 def build_app(services: Services, output: Output) -> typer.Typer:
-    """Return the typer application."""
     app = typer.Typer(
         name="ragcorp",
         help=HELP,
@@ -109,7 +109,7 @@ def build_app(services: Services, output: Output) -> typer.Typer:
         data_dir: DataDir = None,
         json: Json = False,
         verbose: Verbose = False,
-        version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+        version: Annotated[bool, Option("--version", help="Show the version.")] = False,
     ) -> None:
         context.obj = CommonOptions(data_dir=data_dir, json=json, verbose=verbose).target()
         if version:

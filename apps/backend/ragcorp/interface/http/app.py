@@ -36,9 +36,8 @@ from ragcorp.interface.http.openapi import describe
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.problems import BodyStalledError, Problem, RequestRefusedError, problem_of
 from ragcorp.interface.http.protocol.validation import field_errors
-from ragcorp.interface.http.protocol.whole_files import whole_files
 from ragcorp.interface.http.search.routes import router as search_router
-from ragcorp.interface.http.system.page_routes import BUILT, page_routes
+from ragcorp.interface.http.system.page_routes import BUILT, page_routes, whole_files
 from ragcorp.interface.http.system.system_routes import ASSETS, ASSETS_PATH, status_router
 from ragcorp.interface.http.system.system_routes import router as system_router
 from ragcorp.tracing import note_refusal
@@ -57,10 +56,7 @@ ROUTERS = (
 
 
 def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT) -> FastAPI:
-    """Return the application; it neither opens nor closes the services. ``page`` is the web page's folder.
-
-    ``app.state.metrics`` also counts for mounted applications; ``app.state.stopping`` starts the shutdown.
-    """
+    """Return the application over open services; ``page`` is the folder of the web page."""
     app = FastAPI(
         openapi_url=None,
         docs_url=None,

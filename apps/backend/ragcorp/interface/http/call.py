@@ -1,16 +1,16 @@
-"""Context of a handler: the request, its caller and the services."""
+"""Context of a handler: the request, its caller and the services; and its JSON response."""
 
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel
 from starlette.requests import Request
+from starlette.responses import Response
 
 from ragcorp.application.status.report import ReportStatus
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.keys import LOCAL_CALLER, Caller
 from ragcorp.domain.ports.keys import Authenticator
 from ragcorp.domain.ports.observers import EmbeddingCacheObserver, RolloutObserver
 from ragcorp.domain.principal import Principal
@@ -18,23 +18,12 @@ from ragcorp.interface.http.layers.admission import RequestSlot, slot_of
 from ragcorp.interface.http.layers.bounded_route import BoundedRoute
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics, ServiceState
 from ragcorp.interface.http.protocol.bodies import allow, allow_indexing, read_json
-from ragcorp.interface.http.protocol.disconnect import unless_client_leaves
+from ragcorp.interface.http.protocol.disconnect import unless_disconnected
 from ragcorp.interface.http.protocol.filters import filters_of_text
 from ragcorp.interface.http.protocol.limits import HttpLimits
-from ragcorp.interface.http.protocol.principal import caller_of
-from ragcorp.interface.http.protocol.request_id import request_id_of
+from ragcorp.interface.http.protocol.request_scope import caller_of, request_id_of
+from ragcorp.interface.shapes.json_text import dumps
 from ragcorp.interface.use_cases import UseCases
-
-
-class OnlyLocal:
-    """Authenticator without keys: every caller is the local user."""
-
-    async def caller(self, credential: str | None) -> Caller:  # noqa: ARG002 - the port's name
-        return LOCAL_CALLER
-
-
-def _ignore(_: object = None) -> None:
-    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +39,11 @@ class HttpServices:
     status: ReportStatus
     readiness: Callable[[], Coroutine[Any, Any, None]]
     pool_statistics: Callable[[], Mapping[str, int]]
-    wake_embedding: Callable[[], None] = _ignore
-    observe_rollout: Callable[[RolloutObserver], None] = _ignore
-    observe_embedding_cache: Callable[[EmbeddingCacheObserver], None] = _ignore
-    authenticator: Authenticator = field(default_factory=OnlyLocal)
-    state: ServiceState = field(default_factory=ServiceState)
+    wake_embedding: Callable[[], None]
+    observe_rollout: Callable[[RolloutObserver], None]
+    observe_embedding_cache: Callable[[EmbeddingCacheObserver], None]
+    authenticator: Authenticator
+    state: ServiceState
 
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -63,8 +52,6 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One request of an operation."""
-
     request: Request
     principal: Principal
     services: HttpServices
@@ -95,9 +82,15 @@ class Call:
         """Let the request run as long as storing ``text`` may take."""
         allow_indexing(self.request, self.limits, size=len(text.encode()), slow=True)
 
-    async def unless_client_leaves(self, work: Coroutine[Any, Any, Result]) -> Result:
+    async def unless_disconnected(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Return the result of ``work``; cancel it if the connection closes first."""
-        return await unless_client_leaves(self.request, work)
+        return await unless_disconnected(self.request, work)
+
+    def written(self, shape: Any, *, created: bool, wake: bool) -> Response:
+        """Answer a write with its shape, 201 for a new object; ``wake`` the embedding of what lacks a vector."""
+        if wake:
+            self.services.wake_embedding()
+        return json_response(shape, status=201 if created else 200)
 
     def filters(self, text: str | None) -> Filters:
         """Return the filters of a query parameter. Raises InvalidInputError or RequestRefusedError."""
@@ -121,3 +114,8 @@ CurrentCall = Annotated[Call, Depends(current_call)]
 def operations(tag: str) -> APIRouter:
     """Return a router whose operations are named after their functions."""
     return APIRouter(route_class=BoundedRoute, tags=[tag], generate_unique_id_function=lambda route: route.name)
+
+
+def json_response(shape: Any, *, status: int = 200) -> Response:
+    """Return a shape as JSON. Shapes are described, not validated, so that the hot path does not pay for that."""
+    return Response(dumps(shape), status_code=status, media_type="application/json")

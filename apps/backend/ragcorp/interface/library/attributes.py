@@ -37,36 +37,33 @@ class ItemAttributes(GraphAttributes, total=False):
     occurred_at: datetime | None
 
 
-class ItemAttributeChanges(TypedDict, total=False):
-    """New attributes of an item; ``metadata`` is replaced as a whole."""
-
+class _AttributeChanges(TypedDict, total=False):
     artifact_type: str | Keep
     language: str | Keep
     sensitivity: Sensitivity | Keep
     visibility_scope: VisibilityScope | Keep
     owner: str | Keep
-    occurred_at: datetime | Keep
     metadata: Mapping[str, object] | Keep
 
 
-class DocumentAttributeChanges(TypedDict, total=False):
+class ItemAttributeChanges(_AttributeChanges, total=False):
+    """New attributes of an item; ``metadata`` is replaced as a whole."""
+
+    occurred_at: datetime | Keep
+
+
+class DocumentAttributeChanges(_AttributeChanges, total=False):
     """New attributes of a document; None removes a time or a path, and a title of "" is found in the text again."""
 
     title: str | Keep
-    artifact_type: str | Keep
-    language: str | Keep
-    sensitivity: Sensitivity | Keep
-    visibility_scope: VisibilityScope | Keep
-    owner: str | Keep
     occurred_at: datetime | Keep | None
     path: str | Keep | None
-    metadata: Mapping[str, object] | Keep
 
 
-def attributes_of(given: GraphAttributes, *, kind: str, default_language: str) -> DocumentAttributes:
-    """Return the given attributes, with defaults for the rest. Raises TypeError for an unknown name."""
-    values: dict[str, Any] = {**given}
+def attributes_of(options: GraphAttributes, *, kind: str, default_language: str) -> DocumentAttributes:
+    """Return the attributes of ``options``, with defaults for the rest. Raises TypeError for an unknown name."""
+    values: dict[str, Any] = {**options}
     values["artifact_type"] = kind
-    values["language"] = given.get("language") or default_language
-    values["metadata"] = given.get("metadata") or {}
+    values["language"] = options.get("language") or default_language
+    values["metadata"] = options.get("metadata") or {}
     return DocumentAttributes(**values)

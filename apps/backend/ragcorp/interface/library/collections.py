@@ -4,15 +4,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from ragcorp.application.documents.edit_chunk import ChunkEdit, EditChunk
-from ragcorp.application.documents.list_chunks import ListChunks
-from ragcorp.application.documents.revise import ReviseDocument
+from ragcorp.application.documents.edit_chunk import ChunkEdit
 from ragcorp.application.memory.chat_turns import TurnDefaults
-from ragcorp.application.memory.import_history import ImportHistory, ImportReport
 from ragcorp.application.validation.item_changes import KEEP, AttributeChange, ItemChange, Keep
 from ragcorp.application.validation.item_drafts import item_draft
-from ragcorp.domain.collections import TURN, Collection, Item, ItemOutcome, ItemSelection, MemoryKind
-from ragcorp.domain.documents import Chunk, DocumentAttributes
+from ragcorp.application.validation.json_lines import LoadReport
+from ragcorp.domain.collections import TURN, Collection, Item, ItemSelection, MemoryKind
+from ragcorp.domain.documents import Chunk, DocumentAttributes, WriteOutcome
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.chunks import ChunkSelection
 from ragcorp.domain.principal import Principal
@@ -24,13 +22,17 @@ from ragcorp.interface.library.attributes import (
 )
 from ragcorp.interface.line_files import opened_or_given
 from ragcorp.interface.request_values import parse_selection
-from ragcorp.interface.use_cases import ItemUseCases
+from ragcorp.interface.use_cases import UseCases
 
 _TYPES = {Collection.MEMORY: MemoryKind.FACT, Collection.HISTORY: TURN}
 
 
 class Facade:
     """A part of ``Rag`` for one caller."""
+
+    def __init__(self, use_cases: UseCases, *, principal: Principal) -> None:
+        self._use_cases = use_cases
+        self._principal = principal
 
 
 class Items(Facade):
@@ -40,13 +42,10 @@ class Items(Facade):
     'created'
     """
 
-    def __init__(
-        self, use_cases: ItemUseCases, *, collection: Collection, principal: Principal, default_language: str
-    ) -> None:
-        self._use_cases = use_cases
+    def __init__(self, use_cases: UseCases, *, principal: Principal, collection: Collection) -> None:
+        super().__init__(use_cases, principal=principal)
         self._collection = collection
-        self._principal = principal
-        self._default_language = default_language
+        self._items = use_cases.collections.items_of(collection)
 
     async def add(
         self,
@@ -57,7 +56,7 @@ class Items(Facade):
         speaker: str | None = None,
         entities: Sequence[str] = (),
         **attributes: Unpack[ItemAttributes],
-    ) -> ItemOutcome:
+    ) -> WriteOutcome:
         """Create the item or replace the one of that name; without ``external_id`` the content names it."""
         draft = item_draft(
             collection=self._collection,
@@ -69,10 +68,10 @@ class Items(Facade):
             attributes=attributes_of(
                 attributes,
                 kind=attributes.get("artifact_type") or _TYPES[self._collection],
-                default_language=self._default_language,
+                default_language=self._use_cases.default_language,
             ),
         )
-        return await self._use_cases.save.save(draft, principal=self._principal)
+        return await self._items.save.save(draft, principal=self._principal)
 
     async def update(
         self,
@@ -83,12 +82,12 @@ class Items(Facade):
         speaker: str | Keep | None = KEEP,
         entities: Sequence[str] | Keep = KEEP,
         **attributes: Unpack[ItemAttributeChanges],
-    ) -> ItemOutcome:
+    ) -> WriteOutcome:
         """Change what is given; ``metadata`` and ``entities`` are replaced as a whole."""
         change = ItemChange(
             text=text, attributes=AttributeChange(**attributes), session=session, speaker=speaker, entities=entities
         )
-        return await self._use_cases.save.change(external_id, change, principal=self._principal)
+        return await self._items.save.change(external_id, change, principal=self._principal)
 
     async def list(
         self,
@@ -99,20 +98,19 @@ class Items(Facade):
         cursor: str | None = None,
     ) -> tuple[tuple[Item, ...], str | None]:
         """Return a page of items in the order of external_id, and the cursor of the next page."""
-        selection = ItemSelection(prefix=prefix, filters=parse_selection(filters or {}))
-        return await self._use_cases.items.list(selection, principal=self._principal, limit=limit, cursor=cursor)
+        selection = ItemSelection(prefix=prefix, filters=parse_selection(filters))
+        return await self._items.items.list(selection, principal=self._principal, limit=limit, cursor=cursor)
 
     async def get(self, external_id: str) -> Item:
-        return await self._use_cases.items.get(external_id, principal=self._principal)
+        return await self._items.items.get(external_id, principal=self._principal)
 
     async def delete(self, external_id: str) -> None:
-        """Remove an item for good."""
-        await self._use_cases.delete.delete(external_id, principal=self._principal)
+        await self._items.delete.delete(external_id, principal=self._principal)
 
     async def delete_selection(self, *, prefix: str = "", filters: Mapping[str, object] | None = None) -> int:
         """Remove all selected items for good; return how many."""
-        return await self._use_cases.delete.delete_selection(
-            ItemSelection(prefix=prefix, filters=parse_selection(filters or {})), principal=self._principal
+        return await self._items.delete.delete_selection(
+            ItemSelection(prefix=prefix, filters=parse_selection(filters)), principal=self._principal
         )
 
 
@@ -124,14 +122,6 @@ class History(Items):
     1
     """
 
-    def __init__(
-        self, use_cases: ItemUseCases, *, import_history: ImportHistory, principal: Principal, default_language: str
-    ) -> None:
-        super().__init__(
-            use_cases, collection=Collection.HISTORY, principal=principal, default_language=default_language
-        )
-        self._import_history = import_history
-
     async def import_lines(
         self,
         lines: Iterable[bytes] | str | Path,
@@ -139,16 +129,15 @@ class History(Items):
         session: str | None = None,
         attributes: DocumentAttributes | None = None,
         on_progress: Callable[[int], None] | None = None,
-    ) -> ImportReport:
+    ) -> LoadReport:
         """Import a chat export, one JSON object a line: a file by its path, or the lines themselves.
 
         A bad line is reported and stops no other; what was imported before is unchanged.
         """
-        defaults = TurnDefaults(
-            attributes=attributes or DocumentAttributes(language=self._default_language), session=session
-        )
+        attributes = attributes or DocumentAttributes(language=self._use_cases.default_language)
+        defaults = TurnDefaults(attributes=attributes, session=session)
         with opened_or_given(lines) as opened:
-            return await self._import_history.import_history(
+            return await self._use_cases.collections.import_history.import_history(
                 opened, principal=self._principal, defaults=defaults, on_progress=on_progress
             )
 
@@ -160,10 +149,6 @@ class Artifacts(Facade):
     'updated'
     """
 
-    def __init__(self, revise: ReviseDocument, *, principal: Principal) -> None:
-        self._revise = revise
-        self._principal = principal
-
     async def update(
         self, external_id: str, *, text: str | None = None, **attributes: Unpack[DocumentAttributeChanges]
     ) -> IngestResult:
@@ -172,7 +157,8 @@ class Artifacts(Facade):
         Raises ConflictError if the document was written meanwhile, or for a new ``text`` of a file that is not text.
         """
         change = AttributeChange(**attributes)
-        return await self._revise.revise(external_id, change, text=text, principal=self._principal)
+        revise_document = self._use_cases.collections.revise_document
+        return await revise_document.revise(external_id, change, text=text, principal=self._principal)
 
 
 class Chunks(Facade):
@@ -183,10 +169,10 @@ class Chunks(Facade):
     'El plazo de entrega es de 30 días hábiles.'
     """
 
-    def __init__(self, *, chunks: ListChunks, edit: EditChunk, principal: Principal) -> None:
-        self._chunks = chunks
-        self._edit = edit
-        self._principal = principal
+    def __init__(self, use_cases: UseCases, *, principal: Principal) -> None:
+        super().__init__(use_cases, principal=principal)
+        self._chunks = use_cases.collections.chunks
+        self._edit = use_cases.collections.edit_chunk
 
     async def list(
         self,
@@ -198,7 +184,7 @@ class Chunks(Facade):
         cursor: str | None = None,
     ) -> tuple[tuple[Chunk, ...], str | None]:
         """Return a page of passages in the order of their documents and of the text, and the next page's cursor."""
-        selection = ChunkSelection(prefix=prefix, artifact=artifact, filters=parse_selection(filters or {}))
+        selection = ChunkSelection(prefix=prefix, artifact=artifact, filters=parse_selection(filters))
         return await self._chunks.list(selection, principal=self._principal, limit=limit, cursor=cursor)
 
     async def get(self, chunk_id: str) -> Chunk:

@@ -4,16 +4,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from ragcorp.application.graph.load import GraphLoad
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
+from ragcorp.application.validation.json_lines import LoadReport
+from ragcorp.domain.documents import WriteOutcome
 from ragcorp.domain.extraction import ExtractionReport
-from ragcorp.domain.graph import ENTITY, FACT, Entity, EntityReference, Fact, GraphOutcome, GraphSelection
+from ragcorp.domain.graph import ENTITY, FACT, Entity, EntityReference, Fact, GraphSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.library.attributes import FactDetails, GraphAttributes, attributes_of
 from ragcorp.interface.library.collections import Facade
 from ragcorp.interface.line_files import opened_or_given
 from ragcorp.interface.request_values import parse_selection
-from ragcorp.interface.use_cases import GraphUseCases
+from ragcorp.interface.use_cases import UseCases
 
 
 class Graph(Facade):
@@ -23,10 +24,9 @@ class Graph(Facade):
     'created'
     """
 
-    def __init__(self, use_cases: GraphUseCases, *, principal: Principal, default_language: str) -> None:
-        self._use_cases = use_cases
-        self._principal = principal
-        self._default_language = default_language
+    def __init__(self, use_cases: UseCases, *, principal: Principal) -> None:
+        super().__init__(use_cases, principal=principal)
+        self._graph = use_cases.graph
 
     async def add_entity(
         self,
@@ -37,16 +37,16 @@ class Graph(Facade):
         description: str = "",
         external_id: str | None = None,
         **attributes: Unpack[GraphAttributes],
-    ) -> GraphOutcome:
+    ) -> WriteOutcome:
         """Create the entity or replace the one of that name; without ``external_id`` kind, name and readers name it."""
         draft = entity_draft(
             name=name,
             external_id=external_id,
             aliases=aliases,
             description=description,
-            attributes=attributes_of(attributes, kind=kind, default_language=self._default_language),
+            attributes=attributes_of(attributes, kind=kind, default_language=self._use_cases.default_language),
         )
-        return await self._use_cases.save_entities.save(draft, principal=self._principal)
+        return await self._graph.save_entities.save(draft, principal=self._principal)
 
     async def add_fact(
         self,
@@ -57,7 +57,7 @@ class Graph(Facade):
         external_id: str | None = None,
         kind: str = FACT,
         **details: Unpack[FactDetails],
-    ) -> GraphOutcome:
+    ) -> WriteOutcome:
         """Create the fact or replace the one of that name.
 
         A subject or object that is text is a name; an unknown entity is created. ``kind`` is the fact's type: the decay
@@ -73,9 +73,9 @@ class Graph(Facade):
             valid_to=details.pop("valid_to", None),
             provenance=details.pop("provenance", None),
             quote=details.pop("quote", ""),
-            attributes=attributes_of(details, kind=kind, default_language=self._default_language),
+            attributes=attributes_of(details, kind=kind, default_language=self._use_cases.default_language),
         )
-        return await self._use_cases.save_facts.save(draft, principal=self._principal)
+        return await self._graph.save_facts.save(draft, principal=self._principal)
 
     async def entities(
         self,
@@ -87,8 +87,8 @@ class Graph(Facade):
         cursor: str | None = None,
     ) -> tuple[tuple[Entity, ...], str | None]:
         """Return a page of entities, all or those of a name or alias, and the cursor of the next page."""
-        selection = GraphSelection(prefix=prefix, filters=parse_selection(filters or {}), name=name)
-        return await self._use_cases.read.entities(selection, principal=self._principal, limit=limit, cursor=cursor)
+        selection = GraphSelection(prefix=prefix, filters=parse_selection(filters), name=name)
+        return await self._graph.read.entities(selection, principal=self._principal, limit=limit, cursor=cursor)
 
     async def facts(
         self,
@@ -100,32 +100,31 @@ class Graph(Facade):
         cursor: str | None = None,
     ) -> tuple[tuple[Fact, ...], str | None]:
         """Return a page of facts, all or those on an entity (external_id), and the cursor of the next page."""
-        selection = GraphSelection(prefix=prefix, filters=parse_selection(filters or {}), entity=entity)
-        return await self._use_cases.read.facts(selection, principal=self._principal, limit=limit, cursor=cursor)
+        selection = GraphSelection(prefix=prefix, filters=parse_selection(filters), entity=entity)
+        return await self._graph.read.facts(selection, principal=self._principal, limit=limit, cursor=cursor)
 
     async def entity(self, external_id: str) -> Entity:
-        return await self._use_cases.read.entity(external_id, principal=self._principal)
+        return await self._graph.read.entity(external_id, principal=self._principal)
 
     async def fact(self, external_id: str) -> Fact:
-        return await self._use_cases.read.fact(external_id, principal=self._principal)
+        return await self._graph.read.fact(external_id, principal=self._principal)
 
     async def delete_entity(self, external_id: str) -> None:
         """Remove an entity with its facts, for good."""
-        await self._use_cases.delete.entity(external_id, principal=self._principal)
+        await self._graph.delete.entity(external_id, principal=self._principal)
 
     async def delete_fact(self, external_id: str) -> None:
-        """Remove a fact for good."""
-        await self._use_cases.delete.fact(external_id, principal=self._principal)
+        await self._graph.delete.fact(external_id, principal=self._principal)
 
     async def load(
         self, lines: Iterable[bytes] | str | Path, *, on_progress: Callable[[int], None] | None = None
-    ) -> GraphLoad:
+    ) -> LoadReport:
         """Load entities and facts, one JSON object a line: a file by its path, or the lines themselves.
 
         A bad line is reported and stops no other; what was loaded before is unchanged.
         """
         with opened_or_given(lines) as opened:
-            return await self._use_cases.load.load(opened, principal=self._principal, on_progress=on_progress)
+            return await self._graph.load.load(opened, principal=self._principal, on_progress=on_progress)
 
     async def extract(
         self,
@@ -138,6 +137,6 @@ class Graph(Facade):
 
         Raises ConfigurationError without a language model.
         """
-        return await self._use_cases.extract.extract(
+        return await self._graph.extract.extract(
             principal=self._principal, document=document, limit=limit, on_progress=on_progress
         )

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
-from ragcorp.application.folders.ingest import FolderReport, ProgressCallback
+from ragcorp.application.folders.ingest import FolderReport
 from ragcorp.application.memory.load_context import DEFAULT_QUERY
 from ragcorp.domain.answers import Answer, AskEvent, final_answer
 from ragcorp.domain.collections import Collection, Facets
 from ragcorp.domain.documents import Document, DocumentAttributes, SourceFile
+from ragcorp.domain.embeddings import BacklogCounts
 from ragcorp.domain.files.values import DEFAULT_PASSAGES, FileText, GrepResult
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.memory import MemoryContext
-from ragcorp.domain.ports.storage import BacklogCounts, DocumentSelection
+from ragcorp.domain.ports.folders import OnProgress
+from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import AskOptions, SearchOptions, SearchResponse
 from ragcorp.domain.structure.hydration import RecordedTurn
 from ragcorp.interface.library.collections import Artifacts, Chunks, History, Items
-from ragcorp.interface.library.files import grep_request, search_request
 from ragcorp.interface.library.graph import Graph
+from ragcorp.interface.library.requests import grep_request, search_request
 from ragcorp.interface.request_values import parse_selection, text_file
 from ragcorp.interface.use_cases import UseCases
 
@@ -46,46 +49,32 @@ class Rag:
     @property
     def memory(self) -> Items:
         """Facts, preferences, people, places and relationships."""
-        use_cases = self._use_cases
-        return Items(
-            use_cases.collections.memory,
-            collection=Collection.MEMORY,
-            principal=self._principal,
-            default_language=use_cases.default_language,
-        )
+        return Items(self._use_cases, principal=self._principal, collection=Collection.MEMORY)
 
     @property
     def history(self) -> History:
         """Turns of conversations."""
-        use_cases = self._use_cases
-        return History(
-            use_cases.collections.history,
-            import_history=use_cases.collections.import_history,
-            principal=self._principal,
-            default_language=use_cases.default_language,
-        )
+        return History(self._use_cases, principal=self._principal, collection=Collection.HISTORY)
 
     @property
     def graph(self) -> Graph:
         """Entities, and facts between them."""
-        use_cases = self._use_cases
-        return Graph(use_cases.graph, principal=self._principal, default_language=use_cases.default_language)
+        return Graph(self._use_cases, principal=self._principal)
 
     @property
     def artifacts(self) -> Artifacts:
         """Documents, to be changed in part; whole ones are ingested, listed and deleted here."""
-        return Artifacts(self._use_cases.collections.revise_document, principal=self._principal)
+        return Artifacts(self._use_cases, principal=self._principal)
 
     @property
     def chunks(self) -> Chunks:
         """The passages of documents."""
-        collections = self._use_cases.collections
-        return Chunks(chunks=collections.chunks, edit=collections.edit_chunk, principal=self._principal)
+        return Chunks(self._use_cases, principal=self._principal)
 
     async def facets(self, *, filters: Mapping[str, object] | None = None) -> Facets:
         """Count what there is to find, by collection, artifact_type, language and month."""
         return await self._use_cases.collections.facets.count(
-            principal=self._principal, filters=parse_selection(filters or {})
+            principal=self._principal, filters=parse_selection(filters)
         )
 
     async def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResponse:
@@ -160,19 +149,13 @@ class Rag:
         return self._use_cases.answer.stream(search_request(query, options), principal=self._principal)
 
     async def introspect(self, episode_id: str, *, turn: int | None = None) -> RecordedTurn:
-        """Return what a turn of an episode showed, and why (the latest turn unless one is named).
-
-        Raises NotFoundError where the caller has no such episode or turn.
-        """
+        """Return what a turn of an episode showed, and why; by default the latest. Raises NotFoundError."""
         return await self._use_cases.introspect.introspect(episode_id, principal=self._principal, turn=turn)
 
     async def context(
         self, query: str = DEFAULT_QUERY, *, limit: int | None = None, session: str | None = None
     ) -> MemoryContext:
-        """Return what is remembered, as a briefing for a prompt (``context``) and item by item.
-
-        ``limit`` is DEFAULT_RESULT_LIMIT unless given; ``session`` recalls of one session only.
-        """
+        """Return a briefing for a prompt (``context``) and its items; ``session`` recalls from one session only."""
         return await self._use_cases.context.load(query, limit=limit, session=session, principal=self._principal)
 
     async def ingest_text(
@@ -210,24 +193,14 @@ class Rag:
     ) -> IngestResult:
         """Store a file (Markdown, text, HTML, PDF, Word, ...); its kind is told by the name, else the media type."""
         base = attributes or DocumentAttributes(language=self._use_cases.default_language)
-        described = DocumentAttributes(
-            title=title or base.title,
-            language=base.language,
-            artifact_type=base.artifact_type,
-            sensitivity=base.sensitivity,
-            visibility_scope=base.visibility_scope,
-            owner=base.owner,
-            occurred_at=base.occurred_at,
-            path=base.path,
-            metadata=metadata if metadata is not None else base.metadata,
-        )
+        described = replace(base, title=title or base.title, metadata=base.metadata if metadata is None else metadata)
         file = SourceFile(content=content, media_type=media_type, filename=filename)
         return await self._use_cases.ingest.ingest(
             IngestRequest(external_id=external_id, file=file, attributes=described), principal=self._principal
         )
 
     async def ingest_folder(
-        self, path: str | Path, *, prefix: str = "", on_progress: ProgressCallback | None = None
+        self, path: str | Path, *, prefix: str = "", on_progress: OnProgress | None = None
     ) -> FolderReport:
         """Store every document below ``path`` (or the one file), passing over what is stored already."""
         return await self._use_cases.ingest_folder.ingest(
@@ -244,7 +217,7 @@ class Rag:
         deleted: bool = False,
     ) -> tuple[tuple[Document, ...], str | None]:
         """Return a page of documents in the order of external_id, and the cursor of the next page."""
-        selection = DocumentSelection(prefix=prefix, filters=parse_selection(filters or {}), deleted=deleted)
+        selection = DocumentSelection(prefix=prefix, filters=parse_selection(filters), deleted=deleted)
         return await self._use_cases.documents.list(selection, principal=self._principal, limit=limit, cursor=cursor)
 
     async def document(self, external_id: str) -> Document:
@@ -261,7 +234,7 @@ class Rag:
     async def delete_selection(self, *, prefix: str = "", filters: Mapping[str, object] | None = None) -> int:
         """Hide all documents that the prefix and the filters select; return how many."""
         return await self._use_cases.delete.delete_selection(
-            DocumentSelection(prefix=prefix, filters=parse_selection(filters or {})), principal=self._principal
+            DocumentSelection(prefix=prefix, filters=parse_selection(filters)), principal=self._principal
         )
 
     async def restore(self, external_id: str) -> IngestResult:

@@ -9,11 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.filters import Filters
 from ragcorp.domain.keys import Scope
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.mcp.services import McpLimits, McpServices
-from ragcorp.interface.request_values import parse_filters
 from ragcorp.interface.shapes.result_text import GrepStatus
 
 MAX_ERRORS = 10
@@ -73,10 +71,6 @@ class ToolCall(BaseModel, ABC):
     @classmethod
     def seconds(cls, limits: McpLimits) -> float:
         return limits.tool_seconds
-
-
-def filters_of(filters: Mapping[str, object] | None) -> Filters:
-    return parse_filters(filters) if filters else ()
 
 
 def _refused(details: list[ErrorDetails], kind: type[ToolCall]) -> InvalidInputError:

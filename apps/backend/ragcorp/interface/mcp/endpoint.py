@@ -13,12 +13,21 @@ from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, ErrorData, JSONRPCError
 from pydantic_core import from_json
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
-from ragcorp.interface.mcp.held import Held
 from ragcorp.interface.mcp.messages import STOPPING, refusals
-from ragcorp.interface.mcp.sessions import SESSION, BoundedSessions, CancelsLeftCalls, Full, OwnerOf, no_owner
+from ragcorp.interface.mcp.sessions import (
+    SESSION,
+    BoundedSessions,
+    CancelAbandonedCalls,
+    Full,
+    OwnerOf,
+    no_owner,
+    replayed,
+)
+from ragcorp.interface.mcp.shared_context import SharedContext
 
 RETRY_SECONDS = 10
 
@@ -27,9 +36,7 @@ RETRY_SECONDS = 10
 class EndpointLimits:
     """Bounds of the endpoint; times in seconds.
 
-    Above ``max_sessions`` in all, or ``max_sessions_of_key``, a new session ends the opener's longest idle one, and is
-    refused if none is idle. A session without a request for ``idle_seconds`` ends. The last answers have
-    ``stop_seconds``.
+    Above ``max_sessions``, or ``max_sessions_of_key``, a new session ends the opener's longest idle one, or is refused.
     """
 
     max_body_bytes: int = 1024 * 1024
@@ -43,8 +50,7 @@ class EndpointLimits:
 class McpEndpoint:
     """Serves an MCP server at one path, with sessions inside ``running`` until ``end_sessions``.
 
-    ``stopping`` is set when they end: calls then answer that the service stops. ``owner_of`` returns the owner of a
-    request; only its owner may use a session.
+    ``stopping`` is set when they end; ``owner_of`` returns the owner of a request, who alone may use its sessions.
     """
 
     def __init__(
@@ -60,7 +66,7 @@ class McpEndpoint:
         self._limits = limits
         self._stopping = stopping or asyncio.Event()
         self._answering: set[asyncio.Task[Any]] = set()
-        self._sessions = Held(self._manage, name="MCP sessions")
+        self._sessions = SharedContext(self._manage, name="MCP sessions")
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[McpEndpoint]:
@@ -76,10 +82,7 @@ class McpEndpoint:
             await asyncio.wait(self._answering)
 
     async def end_sessions(self) -> None:
-        """Let running calls answer that the service stops, then end all sessions and their streams.
-
-        Further requests are refused.
-        """
+        """Refuse further requests, let running calls answer that the service stops, then end all sessions."""
         self._stopping.set()
         if self._answering:
             await asyncio.wait(self._answering, timeout=self._limits.stop_seconds)
@@ -90,17 +93,17 @@ class McpEndpoint:
         if scope["method"] == "POST":
             try:
                 async with asyncio.timeout(self._limits.upload_seconds):
-                    body = await _body(receive, limit=self._limits.max_body_bytes)
+                    body = await _body(Request(scope, receive), limit=self._limits.max_body_bytes)
             except TimeoutError:
                 await _error(HTTPStatus.REQUEST_TIMEOUT, "The body did not come in time.")(scope, receive, send)
                 return
-            except _GoneError:
+            except ClientDisconnect:
                 return
             refusal = self._unreadable(body)
             if refusal is not None:
                 await refusal(scope, receive, send)
                 return
-            receive = _again(body or b"", receive)
+            receive = replayed(body or b"", receive)
             opens = (
                 all(name != SESSION for name, _ in scope["headers"])
                 and from_json(body or b"").get("method") == "initialize"
@@ -147,7 +150,7 @@ class McpEndpoint:
         )
         async with manager.run():
             yield BoundedSessions(
-                CancelsLeftCalls(manager.handle_request),
+                CancelAbandonedCalls(manager.handle_request),
                 most=self._limits.max_sessions,
                 most_of_key=self._limits.max_sessions_of_key,
                 owner_of=self._owner_of,
@@ -166,35 +169,14 @@ class McpEndpoint:
         )
 
 
-class _GoneError(Exception):
-    """The client left before the end of the body."""
-
-
-async def _body(receive: Receive, *, limit: int) -> bytes | None:
-    """Return the body; None above ``limit`` bytes. Raises _GoneError."""
-    blocks: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            raise _GoneError
-        block = message.get("body", b"")
-        size += len(block)
-        if size > limit:
+async def _body(request: Request, *, limit: int) -> bytes | None:
+    """Return the body; None above ``limit`` bytes. Raises ClientDisconnect."""
+    body = bytearray()
+    async for block in request.stream():
+        body += block
+        if len(body) > limit:
             return None
-        blocks.append(block)
-        if not message.get("more_body", False):
-            return b"".join(blocks)
-
-
-def _again(body: bytes, receive: Receive) -> Receive:
-    """Return a receive that repeats the body and then continues."""
-    unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def received() -> Message:
-        return unread.pop() if unread else await receive()
-
-    return received
+    return bytes(body)
 
 
 def _error(status: HTTPStatus, message: str, code: int = INVALID_REQUEST) -> Response:

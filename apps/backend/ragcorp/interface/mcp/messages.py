@@ -9,7 +9,6 @@ from pydantic_core import from_json
 STOPPING = "The service is stopping."
 
 MAX_ID = 200
-"""Characters of an id that an error repeats."""
 
 NO_JSON = "The message is not valid JSON."
 NO_MESSAGE = "The message is no single JSON-RPC message."
@@ -17,10 +16,7 @@ NO_ID = "The id of a request is a text or a whole number."
 
 
 def refusals(message: bytes | str) -> list[JSONRPCError]:
-    """Return the errors that answer an invalid message: one, or one for each request of a batch; none for a valid one.
-
-    An error has the id of its request if it can be read, since the sender waits for it.
-    """
+    """Return the errors that answer an invalid message, one per request of a batch, with its id if that can be read."""
     try:
         read = from_json(message, allow_inf_nan=False)
     except ValueError:

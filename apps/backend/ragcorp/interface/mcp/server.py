@@ -8,24 +8,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import anyio
+import mcp_types as types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.context import CallNext, HandlerResult
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
-from mcp_types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    METHOD_NOT_FOUND,
-    CallToolRequestParams,
-    CallToolResult,
-    EmptyResult,
-    ListToolsResult,
-    LoggingLevel,
-    PaginatedRequestParams,
-    SetLevelRequestParams,
-    TextContent,
-    Tool,
-    ToolAnnotations,
-)
 
 from ragcorp.application.resilience.time_bound import leave_behind
 from ragcorp.domain.exceptions import FileAccessError, RagcorpError, SourceUnavailableError
@@ -73,7 +59,7 @@ def make_mcp_server(
         on_call_tool=calls.call,
         get_tool_input_schema={tool.name: tool.input_schema() for tool in TOOLS}.get,
     )
-    server.add_request_handler("logging/setLevel", SetLevelRequestParams, set_level)
+    server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
     server.middleware.append(_silent_about_methods)
     return server
 
@@ -83,19 +69,19 @@ async def _silent_about_methods(ctx: ServerRequestContext[Any, Any], call_next: 
     try:
         return await call_next(ctx)
     except MCPError as error:
-        if error.error.code != METHOD_NOT_FOUND:
+        if error.error.code != types.METHOD_NOT_FOUND:
             raise
-        raise MCPError(METHOD_NOT_FOUND, "There is no such method.") from None
+        raise MCPError(types.METHOD_NOT_FOUND, "There is no such method.") from None
 
 
-def _described(tool: type[ToolCall]) -> Tool:
-    return Tool(
+def _described(tool: type[ToolCall]) -> types.Tool:
+    return types.Tool(
         name=tool.name,
         title=tool.title,
         description=tool.description,
         input_schema=tool.input_schema(),
         output_schema=tool.output_schema(),
-        annotations=ToolAnnotations(
+        annotations=types.ToolAnnotations(
             title=tool.title, read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
         ),
     )
@@ -103,31 +89,31 @@ def _described(tool: type[ToolCall]) -> Tool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Calls:
-    """Calls tools."""
-
     services: OpenedServices
     caller_of: CallerOf
     limits: McpLimits
     stopping: asyncio.Event
 
     async def list_tools(
-        self, context: ServerRequestContext[Any, Any], _: PaginatedRequestParams | None
-    ) -> ListToolsResult:
+        self, context: ServerRequestContext[Any, Any], _: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
         """Return the tools that the caller's key allows."""
         scopes = self.caller_of(context.request).scopes
-        return ListToolsResult(tools=[_described(tool) for tool in TOOLS if tool.scope in scopes])
+        return types.ListToolsResult(tools=[_described(tool) for tool in TOOLS if tool.scope in scopes])
 
-    async def call(self, context: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
+    async def call(
+        self, context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         """Return the tool's result. An error of the tool is a result too, for the model to read."""
         tool = TOOLS_BY_NAME.get(params.name)
         if tool is None:
-            raise MCPError(INVALID_PARAMS, "There is no such tool. tools/list names those that there are.")
+            raise MCPError(types.INVALID_PARAMS, "There is no such tool. tools/list names those that there are.")
         try:
             outcome = await self._outcome(tool, params.arguments or {}, self.caller_of(context.request))
             if outcome.status is not None:
                 await send_status(context, outcome.status)
-            content = [TextContent(type="text", text=outcome.text)]
-            return CallToolResult(content=content, structured_content=json_object(outcome.document))
+            content = [types.TextContent(type="text", text=outcome.text)]
+            return types.CallToolResult(content=content, structured_content=json_object(outcome.document))
         except RagcorpError as error:
             if isinstance(error, SourceUnavailableError):
                 logger.warning("%s: %s: %s", tool.name, error.code, error.reason)
@@ -158,22 +144,19 @@ def error_text(error: RagcorpError) -> str:
     return f"{error} ({about})" if about else str(error)
 
 
-def _failed(text: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
+def _failed(text: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
 
 
 async def _in_time(work: Coroutine[Any, Any, Result], *, seconds: float, stopping: asyncio.Event) -> Result:
-    """Return the result of ``work``; leave it behind when time runs out, the service stops, or the caller leaves.
-
-    Raises TimeoutError, and MCPError where the service stops.
-    """
+    """Return the result of ``work``. Raises TimeoutError, and MCPError when the service stops."""
     task = asyncio.ensure_future(work)
     stopped = asyncio.ensure_future(stopping.wait())
     try:
         async with asyncio.timeout(seconds):
             await asyncio.wait((task, stopped), return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
-            raise MCPError(INTERNAL_ERROR, STOPPING)
+            raise MCPError(types.INTERNAL_ERROR, STOPPING)
         return task.result()
     finally:
         stopped.cancel()
@@ -181,17 +164,16 @@ async def _in_time(work: Coroutine[Any, Any, Result], *, seconds: float, stoppin
 
 
 LOGGER = "ragcorp"
-LEVEL: LoggingLevel = "info"
-QUIET_LEVELS = frozenset[LoggingLevel]({"notice", "warning", "error", "critical", "alert", "emergency"})
+LEVEL: types.LoggingLevel = "info"
+QUIET_LEVELS = frozenset[types.LoggingLevel]({"notice", "warning", "error", "critical", "alert", "emergency"})
 
 _WANTED = "ragcorp.log_level"
 
 
 async def send_status(context: ServerRequestContext[Any, Any], status: GrepStatus) -> None:
-    """Send ``notifications/message`` of level info.
+    """Send ``notifications/message`` of level info, whether or not the client still listens.
 
-    A client of protocol 2026-07-28 gets it if its request sets a level in ``_meta``; an older one unless it chose a
-    level above info. The result does not depend on whether the client still listens.
+    A client of protocol 2026-07-28 must set a level in ``_meta``; an older one must not choose a level above info.
     """
     if _state(context).get(_WANTED) in QUIET_LEVELS:
         return
@@ -205,10 +187,10 @@ async def send_status(context: ServerRequestContext[Any, Any], status: GrepStatu
         return
 
 
-async def set_level(context: ServerRequestContext[Any, Any], params: SetLevelRequestParams) -> EmptyResult:
+async def set_level(context: ServerRequestContext[Any, Any], params: types.SetLevelRequestParams) -> types.EmptyResult:
     """Keep the level for the session (``logging/setLevel`` of the older protocols)."""
     _state(context)[_WANTED] = params.level
-    return EmptyResult()
+    return types.EmptyResult()
 
 
 def _state(context: ServerRequestContext[Any, Any]) -> dict[str, Any]:

@@ -1,8 +1,7 @@
-"""Dependencies of the MCP interface: use cases, search counter, caller and deadlines."""
+"""Dependencies of the MCP interface: use cases, search counters, caller and deadlines."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
 
 from starlette.requests import Request
 
@@ -12,30 +11,17 @@ from ragcorp.domain.search.requests import SearchResponse
 from ragcorp.interface.use_cases import UseCases
 
 
-class SearchCounts(Protocol):
-    """Counts searches of every interface."""
-
-    def count_search(self, response: SearchResponse) -> None: ...
-
-    def count_grep(self, result: GrepResult) -> None: ...
-
-
-class Uncounted:
-    """Null counter: a server on standard input exports no metrics."""
-
-    def count_search(self, response: SearchResponse) -> None:
-        pass
-
-    def count_grep(self, result: GrepResult) -> None:
-        pass
+def _uncounted(_: object) -> None:
+    """A server on standard input exports no metrics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpServices:
-    """Use cases of the tools, and the counter of their results."""
+    """Use cases of the tools, and the counters of their results."""
 
     use_cases: UseCases
-    counts: SearchCounts = field(default_factory=Uncounted)
+    count_search: Callable[[SearchResponse], None] = _uncounted
+    count_grep: Callable[[GrepResult], None] = _uncounted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Bounds the open sessions, and cancels the calls of clients that have left."""
+"""Bounds the open sessions, and cancels the calls of clients that disconnected."""
 
 import json
 from collections import Counter
@@ -18,8 +18,6 @@ NO_SESSION = b"0" * 32
 
 
 class Full(Enum):
-    """Which limit is reached."""
-
     KEY = auto()
     ALL = auto()
 
@@ -68,7 +66,7 @@ class BoundedSessions:
         try:
             if ended is not None:
                 ending: Scope = {**scope, "method": "DELETE", "headers": [(SESSION, ended.encode("latin-1"))]}
-                await self._app(ending, _nothing, _ignore)
+                await self._app(ending, replayed(b"", _disconnected), _ignore)
             await self._app(scope, receive, observed)
             return None
         finally:
@@ -78,7 +76,6 @@ class BoundedSessions:
                 self._answered(session)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer any other request."""
         session = next((name for name in _sessions(scope["headers"]) if name in self._requests), None)
         if session is None:
             await self._app(scope, receive, send)
@@ -123,19 +120,12 @@ def _sessions(headers: list[tuple[bytes, bytes]]) -> list[str]:
     return [value.decode("latin-1") for name, value in headers if name.lower() == SESSION]
 
 
-async def _nothing() -> Message:
-    return {"type": "http.request", "body": b"", "more_body": False}
-
-
 async def _ignore(_: Message) -> None:
     pass
 
 
-class CancelsLeftCalls:
-    """Sends the session a cancellation if a connection closes before its request is answered.
-
-    An outer layer has read the body: the first message has all of it.
-    """
+class CancelAbandonedCalls:
+    """Cancels a call whose connection closes before it is answered. The first message has the whole body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -162,7 +152,9 @@ class CancelsLeftCalls:
         await self._app(scope, received, sent)
         request = _request_of(first.get("body", b""))
         if left and not complete and request is not None:
-            await self._app(_without_lengths(scope), _body({"requestId": request}), _ignore)
+            cancelled = json.dumps({"jsonrpc": "2.0", "method": CANCELLED, "params": {"requestId": request}}).encode()
+            headers = [pair for pair in scope["headers"] if pair[0] not in (b"content-length", b"mcp-method")]
+            await self._app({**scope, "headers": headers}, replayed(cancelled, _disconnected), _ignore)
 
 
 def _request_of(body: bytes) -> int | str | None:
@@ -171,16 +163,15 @@ def _request_of(body: bytes) -> int | str | None:
     return message.get("id") if isinstance(message, dict) and "method" in message else None
 
 
-def _without_lengths(scope: Scope) -> Scope:
-    headers = [(name, value) for name, value in scope["headers"] if name not in (b"content-length", b"mcp-method")]
-    return {**scope, "headers": headers}
-
-
-def _body(params: dict[str, int | str]) -> Receive:
-    content = json.dumps({"jsonrpc": "2.0", "method": CANCELLED, "params": params}).encode()
-    unread: list[Message] = [{"type": "http.request", "body": content, "more_body": False}]
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """Return a receive that repeats a body that was read, and then continues with ``receive``."""
+    unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def received() -> Message:
-        return unread.pop() if unread else {"type": "http.disconnect"}
+        return unread.pop() if unread else await receive()
 
     return received
+
+
+async def _disconnected() -> Message:
+    return {"type": "http.disconnect"}

@@ -23,20 +23,16 @@ BLOCK = 65_536
 
 @asynccontextmanager
 async def stdio_streams() -> AsyncIterator[tuple[Any, Any]]:
-    """Yield the streams of the protocol.
-
-    Until the end, other writers to stdout write to stderr, and other readers of stdin see its end; child processes too.
-    """
+    """Yield the streams of the protocol; until the end, stdout is stderr and stdin is empty, also for children."""
     async with _StdinLines() as lines, stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (read, write):
         lines.answer_to = write
         yield read, write
 
 
 class _StdinLines:
-    """Iterates over the messages on stdin. ``answer_to`` receives an error for each invalid line that is not blank.
+    """Iterates over the messages on stdin; ``answer_to`` receives an error for each invalid line.
 
-    A thread reads stdin. The SDK's thread cannot be interrupted, so the server would end only after the client's next
-    line; this one also waits for the end of a pipe.
+    Its thread can be interrupted, unlike the SDK's, which would end only after the client's next line.
     """
 
     def __init__(self) -> None:

@@ -9,27 +9,26 @@ from ragcorp.application.memory.load_context import DEFAULT_QUERY, MAX_CONTEXT_I
 from ragcorp.domain.answers import final_answer
 from ragcorp.domain.collections import MAX_ITEM_NAME
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.files.values import (
-    DEFAULT_PASSAGES,
-    MAX_GLOB,
-    MAX_GLOBS,
-    MAX_GREP_QUERY,
-    MAX_PASSAGES,
-    MAX_PATH,
-    GrepCase,
-    GrepMode,
-    GrepRequest,
-)
+from ragcorp.domain.files import values as files
 from ragcorp.domain.keys import Scope
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchRequest
-from ragcorp.interface.mcp.arguments import FiltersArgument, Limit, ToolCall, ToolOutcome, filters_of
+from ragcorp.interface.mcp.arguments import FiltersArgument, Limit, ToolCall, ToolOutcome
 from ragcorp.interface.mcp.services import McpLimits, McpServices
+from ragcorp.interface.request_values import parse_filters
 from ragcorp.interface.shapes.answers import CitedAnswer, cited_answer
-from ragcorp.interface.shapes.files import FileContent, UnmarkedResults, file_document, unmarked_results
+from ragcorp.interface.shapes.files import FileContent, UnmarkedResults, unmarked_results
 from ragcorp.interface.shapes.memory import Recalled, recalled
-from ragcorp.interface.shapes.result_text import answer_text, grep_status, grep_text, search_status, search_text
+from ragcorp.interface.shapes.result_text import (
+    answer_text,
+    file_length,
+    grep_status,
+    grep_text,
+    search_status,
+    search_text,
+)
 from ragcorp.interface.shapes.search import ToolResults, tool_results
+from ragcorp.interface.shapes.values import filled
 
 Question = Annotated[str, Field(description="A question or words, in any language; Spanish is understood best.")]
 
@@ -38,8 +37,6 @@ LINES = "Lines that are named for HTML, CSV, Office and PDF documents are those 
 
 
 class Search(ToolCall):
-    """A search of the pipeline."""
-
     output: ClassVar[Any] = ToolResults
     scope: ClassVar[Scope] = Scope.SEARCH
 
@@ -48,7 +45,7 @@ class Search(ToolCall):
 
     async def run(self, services: McpServices, principal: Principal) -> ToolOutcome:
         response = await services.use_cases.search.search(self.request(), principal=principal)
-        services.counts.count_search(response)
+        services.count_search(response)
         return ToolOutcome(
             text=search_text(response), document=tool_results(response), status=search_status(self.name, response)
         )
@@ -67,7 +64,7 @@ class HybridSearch(Search):
     query: str | None = Field(None, description="Another name of semantic_query.")
     exact_keywords: str | None = Field(
         None,
-        max_length=MAX_GREP_QUERY,
+        max_length=files.MAX_GREP_QUERY,
         description="Words to look for as they are written, any of them, in any case and accents: at most 24 terms, "
         "the phrase, identifiers and quoted parts before other words. Left out, they are taken from the question.",
     )
@@ -84,7 +81,7 @@ class HybridSearch(Search):
             profile="files",
             include_memory=self.include_memory,
             expand_neighbors=int(self.expand_neighbors),
-            filters=filters_of(self.filters),
+            filters=parse_filters(self.filters),
         )
 
     async def run(self, services: McpServices, principal: Principal) -> ToolOutcome:
@@ -128,7 +125,7 @@ class VectorSearch(Search):
             query=self.query,
             limit=self.limit,
             profile="vectors",
-            filters=filters_of(self.filters),
+            filters=parse_filters(self.filters),
             vector_score_threshold=self.vector_score_threshold,
         )
 
@@ -143,7 +140,7 @@ class MemorySearch(Search):
     filters: FiltersArgument = None
 
     def request(self) -> SearchRequest:
-        return SearchRequest(query=self.query, limit=self.limit, profile="memory", filters=filters_of(self.filters))
+        return SearchRequest(query=self.query, limit=self.limit, profile="memory", filters=parse_filters(self.filters))
 
 
 class GrepSearch(ToolCall):
@@ -157,29 +154,33 @@ class GrepSearch(ToolCall):
     scope: ClassVar[Scope] = Scope.TOOLS
 
     query: str = Field(
-        min_length=1, max_length=MAX_GREP_QUERY, description="The text, or the regular expression, of one line."
+        min_length=1, max_length=files.MAX_GREP_QUERY, description="The text, or the regular expression, of one line."
     )
     mode: Literal["literal", "regex"] = Field(
         "literal", description="literal: every character is text; regex: syntax of Rust's regex crate."
     )
-    globs: list[Annotated[str, Field(min_length=1, max_length=MAX_GLOB)]] | None = Field(
-        None, max_length=MAX_GLOBS, description='Patterns of gitignore over paths, "!" excludes: ["*.py", "!tests/"].'
+    globs: list[Annotated[str, Field(min_length=1, max_length=files.MAX_GLOB)]] | None = Field(
+        None,
+        max_length=files.MAX_GLOBS,
+        description='Patterns of gitignore over paths, "!" excludes: ["*.py", "!tests/"].',
     )
     case: Literal["smart", "sensitive", "insensitive"] = Field(
         "smart", description="smart: insensitive unless the query has a capital letter."
     )
-    max_passages: int = Field(DEFAULT_PASSAGES, alias="max", ge=1, le=MAX_PASSAGES, description="Passages at most.")
+    max_passages: int = Field(
+        files.DEFAULT_PASSAGES, alias="max", ge=1, le=files.MAX_PASSAGES, description="Passages at most."
+    )
 
     async def run(self, services: McpServices, principal: Principal) -> ToolOutcome:
-        request = GrepRequest(
+        request = files.GrepRequest(
             query=self.query,
-            mode=GrepMode(self.mode),
+            mode=files.GrepMode(self.mode),
             globs=tuple(self.globs or ()),
-            case=GrepCase(self.case),
+            case=files.GrepCase(self.case),
             max_passages=self.max_passages,
         )
         result = await services.use_cases.grep.grep(request, principal=principal)
-        services.counts.count_grep(result)
+        services.count_grep(result)
         return ToolOutcome(text=grep_text(result), document=unmarked_results(result), status=grep_status(result))
 
     @classmethod
@@ -199,7 +200,7 @@ class ReadFile(ToolCall):
     output: ClassVar[Any] = FileContent
     scope: ClassVar[Scope] = Scope.TOOLS
 
-    path: str = Field(min_length=1, max_length=MAX_PATH, description="root/relative, or relative to any root.")
+    path: str = Field(min_length=1, max_length=files.MAX_PATH, description="root/relative, or relative to any root.")
     line_start: int | None = Field(None, ge=1, le=2**31 - 1, description="First line, from 1.")
     line_end: int | None = Field(None, ge=1, le=2**31 - 1, description="Last line, inclusive.")
 
@@ -207,10 +208,8 @@ class ReadFile(ToolCall):
         file = await services.use_cases.read_file.read(
             self.path, principal=principal, line_start=self.line_start, line_end=self.line_end
         )
-        text = file.text
-        if file.line_start > file.total_lines:
-            text = "The file has 1 line." if file.total_lines == 1 else f"The file has {file.total_lines} lines."
-        return ToolOutcome(text=text, document=file_document(file))
+        text = file_length(file.total_lines) if file.line_start > file.total_lines else file.text
+        return ToolOutcome(text=text, document=filled(FileContent, file))
 
 
 class Ask(ToolCall):
@@ -235,12 +234,12 @@ class Ask(ToolCall):
         request = SearchRequest(
             query=self.query,
             limit=self.limit,
-            filters=filters_of(self.filters),
+            filters=parse_filters(self.filters),
             include_memory=self.include_memory,
             profile=self.profile,
         )
         answer = await final_answer(
-            services.use_cases.answer.stream(request, principal=principal), on_search=services.counts.count_search
+            services.use_cases.answer.stream(request, principal=principal), on_search=services.count_search
         )
         return ToolOutcome(text=answer_text(answer), document=cited_answer(answer))
 
@@ -267,7 +266,7 @@ class Context(ToolCall):
             session=self.session,
             principal=principal,
         )
-        services.counts.count_search(context.response)
+        services.count_search(context.response)
         return ToolOutcome(text=context.context or "Nothing is remembered.", document=recalled(context))
 
 

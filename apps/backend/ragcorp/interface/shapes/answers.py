@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from ragcorp.domain.answers import Answer, Citation
+from ragcorp.domain.answers import Answer
 from ragcorp.interface.shapes.hydration import HydrationBody, hydration_document
 from ragcorp.interface.shapes.search import Degraded, degraded_sources
 from ragcorp.interface.shapes.values import Identified, filled
@@ -81,15 +81,11 @@ class AnswerBody(Identified, CitedAnswer):
     ]
 
 
-def citation_document(citation: Citation) -> AnswerCitation:
-    return filled(AnswerCitation, citation)
-
-
 def cited_answer(answer: Answer) -> CitedAnswer:
     return {
         "answer": answer.text,
         "abstained": answer.abstained,
-        "citations": [citation_document(citation) for citation in answer.citations],
+        "citations": [filled(AnswerCitation, citation) for citation in answer.citations],
         "degraded": degraded_sources(answer.degraded),
     }
 

@@ -1,6 +1,6 @@
 """Documents without their text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -9,7 +9,6 @@ from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
 from ragcorp.domain.documents import Document, VisibilityScope
-from ragcorp.domain.ingestion import IngestResult
 from ragcorp.interface.shapes.values import SensitivityLabel, StatusName, filled
 
 STORED_EXAMPLE: dict[str, Any] = {
@@ -70,16 +69,8 @@ class Deleted(TypedDict):
     deleted: int
 
 
-def stored(result: IngestResult) -> Stored:
-    return filled(Stored, result)
-
-
 def stored_document(document: Document) -> StoredDocument:
     attributes = document.attributes
     return filled(
         StoredDocument, document, attributes, document_id=document.id, sensitivity=attributes.sensitivity.label
     )
-
-
-def document_list(documents: Sequence[Document], next_cursor: str | None) -> DocumentList:
-    return {"documents": [stored_document(document) for document in documents], "next_cursor": next_cursor}

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from ragcorp.domain.files.values import MAX_ANSWER_CHARACTERS, FileText, GrepPassage, GrepResult
+from ragcorp.domain.files.values import MAX_ANSWER_CHARACTERS, GrepPassage, GrepResult
 from ragcorp.interface.shapes.result_text import GrepStatus, grep_status
 from ragcorp.interface.shapes.values import Identified, filled
 
@@ -171,10 +171,6 @@ def unmarked_results(result: GrepResult) -> UnmarkedResults:
         filled(UnmarkedPassage, passage, **_matches(passage, rank)) for rank, passage in enumerate(result.passages, 1)
     ]
     return {"passages": passages, **_counts(result)}
-
-
-def file_document(file: FileText) -> FileContent:
-    return filled(FileContent, file)
 
 
 def _counts(result: GrepResult) -> _GrepCounts:

@@ -8,8 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from ragcorp.domain.documents import VisibilityScope
-from ragcorp.domain.extraction import ExtractionReport
-from ragcorp.domain.graph import Entity, Fact, GraphOutcome
+from ragcorp.domain.graph import Entity, Fact
 from ragcorp.interface.shapes.values import SensitivityLabel, Shape, StatusName, filled
 
 
@@ -115,22 +114,6 @@ def stored_fact(fact: Fact) -> StoredFact:
         object=filled(StoredEnd, fact.object),
         provenance=None if fact.document is None else filled(StoredProvenance, fact),
     )
-
-
-def entity_list(entities: Sequence[Entity], next_cursor: str | None) -> EntityList:
-    return {"entities": [stored_entity(entity) for entity in entities], "next_cursor": next_cursor}
-
-
-def fact_list(facts: Sequence[Fact], next_cursor: str | None) -> FactList:
-    return {"facts": [stored_fact(fact) for fact in facts], "next_cursor": next_cursor}
-
-
-def graph_outcome(outcome: GraphOutcome) -> GraphStored:
-    return filled(GraphStored, outcome)
-
-
-def extraction_result(report: ExtractionReport) -> ExtractionResult:
-    return filled(ExtractionResult, report)
 
 
 def _node(shape: type[Shape], node: Entity | Fact, **values: object) -> Shape:

@@ -8,10 +8,10 @@ from uuid import UUID
 from typing_extensions import TypedDict
 
 from ragcorp.application.documents.edit_chunk import ChunkEdit
-from ragcorp.domain.collections import FACETS, Collection, Facets, Item, ItemOutcome
-from ragcorp.domain.documents import Chunk, Document, VisibilityScope
+from ragcorp.domain.collections import FACETS, Collection, Facets, Item
+from ragcorp.domain.documents import Chunk, Document, VisibilityScope, WriteOutcome
 from ragcorp.domain.ingestion import IngestResult
-from ragcorp.interface.shapes.documents import StoredDocument, stored, stored_document
+from ragcorp.interface.shapes.documents import Stored, StoredDocument, stored_document
 from ragcorp.interface.shapes.values import SensitivityLabel, StatusName, filled
 
 
@@ -119,12 +119,12 @@ def stored_artifact(document: Document) -> StoredArtifact:
     return {"collection": Collection.ARTIFACTS, **stored_document(document)}
 
 
-def item_outcome(collection: Collection, outcome: ItemOutcome) -> ItemStored:
+def item_outcome(collection: Collection, outcome: WriteOutcome) -> ItemStored:
     return {"collection": collection, "external_id": outcome.external_id, "status": outcome.status}
 
 
 def artifact_outcome(result: IngestResult) -> ArtifactStored:
-    return {"collection": Collection.ARTIFACTS, **stored(result)}
+    return {"collection": Collection.ARTIFACTS, **filled(Stored, result)}
 
 
 def chunk_edited(edit: ChunkEdit) -> ChunkEdited:

@@ -31,16 +31,12 @@ _KINDS = {
 
 _LINE_BREAKING = dict.fromkeys((*range(9), *range(10, 32), *range(127, 160), 0x2028, 0x2029), " ")
 _DIRECTION = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), "")
-_SHOWN = str.maketrans({**_LINE_BREAKING, **_DIRECTION})
+_REPLACED = str.maketrans({**_LINE_BREAKING, **_DIRECTION})
 """For lines of files, which keep their punctuation: it may be code, and a line number precedes it."""
 
 
 def search_text(response: SearchResponse) -> str:
-    """Return the results of a search.
-
-    The score has the name of its type: ``RRF score`` after fusion by rank, else for example
-    ``cosine_similarity score``. ``searched`` lists the collections that answered, also those without results.
-    """
+    """Return the results of a search. ``searched`` lists the collections that answered, also those without results."""
     degraded = [_degraded(response.degraded)] if response.degraded else []
     if not response.hits:
         return "\n".join((NO_RESULTS, *degraded))
@@ -151,8 +147,8 @@ def _passage_lines(number: int, passage: GrepPassage) -> Iterator[str]:
     yield f"[{number}] {_on_one_line(passage.path)}:{passage.line_start}-{passage.line_end} (terms: {terms})"
     matched = {mark.line for mark in passage.marks}
     for line, text in enumerate(passage.text.split("\n"), passage.line_start):
-        shown = HIDDEN.sub("", text.translate(_SHOWN))
-        yield f"{'>' if line in matched else ' '} {line}: {shown}"
+        printable = HIDDEN.sub("", text.translate(_REPLACED))
+        yield f"{'>' if line in matched else ' '} {line}: {printable}"
     yield ""
 
 
@@ -175,7 +171,7 @@ def search_status(tool: str, response: SearchResponse) -> GrepStatus:
     """Return the status of a search: its passages are chunks, its files their distinct sources."""
     hits = response.hits
     characters = sum(len(hit.chunk.content) for hit in hits)
-    message = f"{tool}: {_counted(len(hits), 'chunk')}, {_counted(characters, 'character')}"
+    message = f"{tool}: {counted(len(hits), 'chunk')}, {counted(characters, 'character')}"
     if response.degraded:
         message += f" (degraded: {', '.join(f'{report.source} {report.reason}' for report in response.degraded)})"
     return {
@@ -191,8 +187,8 @@ def grep_status(result: GrepResult, *, tool: str = "grep_search") -> GrepStatus:
     """Return the status of a search in files; ``files`` counts all that match, also those without a passage here."""
     passages = len(result.passages)
     message = (
-        f"{tool}: {_counted(passages, 'passage')} in {_counted(result.files, 'file')}, "
-        f"{_counted(result.characters, 'character')}"
+        f"{tool}: {counted(passages, 'passage')} in {counted(result.files, 'file')}, "
+        f"{counted(result.characters, 'character')}"
     )
     if result.timed_out:
         message += " (timeout: what was found until then)"
@@ -209,5 +205,16 @@ def grep_status(result: GrepResult, *, tool: str = "grep_search") -> GrepStatus:
     }
 
 
-def _counted(number: int, noun: str) -> str:
+def place_in(path: str, line_start: int, line_end: int, *, page: int | None, page_end: int | None = None) -> str:
+    """Return ``path page 3``, ``path pages 3-4`` or ``path:12-15``."""
+    if page is not None:
+        return f"{path} page {page}" if page_end in (None, page) else f"{path} pages {page}-{page_end}"
+    return f"{path}:{line_start}" if line_start == line_end else f"{path}:{line_start}-{line_end}"
+
+
+def file_length(lines: int) -> str:
+    return f"The file has {counted(lines, 'line')}."
+
+
+def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -19,10 +19,7 @@ class Identified(TypedDict):
 
 
 def filled(shape: type[Shape], *sources: object, **values: object) -> Shape:
-    """Return a typed dict: each field from ``values``, else the attribute of its name of the first source that has it.
-
-    Raises AttributeError for a field that is nowhere.
-    """
+    """Return a typed dict with each field from ``values``, else from the first of ``sources`` that has it."""
     fields: dict[str, object] = {}
     for name in shape.__annotations__:
         source = next((source for source in sources if hasattr(source, name)), sources[-1])

@@ -13,8 +13,6 @@ from ragcorp.interface.tui.services import Choice, TuiServices
 
 
 class RagTui(App[None]):
-    """Search and ask, over the use cases of its services."""
-
     TITLE = "ragcorp"
     ENABLE_COMMAND_PALETTE = False
     CSS = """

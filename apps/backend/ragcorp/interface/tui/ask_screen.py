@@ -16,18 +16,18 @@ from textual.widgets import Input
 from ragcorp.domain.answers import Answer, AnswerDelta, AskEvent, Citation, Searched
 from ragcorp.domain.search.requests import SearchHit
 from ragcorp.domain.text.checks import is_blank
+from ragcorp.interface.shapes.result_text import counted
 from ragcorp.interface.tui.line_view import Line, LineView
 from ragcorp.interface.tui.passages import cited_place, passage_lines, shortened_place
+from ragcorp.interface.tui.printable_text import on_one_line, printable, shortened
 from ragcorp.interface.tui.query_marks import QueryMarks
 from ragcorp.interface.tui.query_screen import QueryScreen
 from ragcorp.interface.tui.result_list import ResultList
 from ragcorp.interface.tui.services import Choice, TuiServices
-from ragcorp.interface.tui.shown_text import on_one_line, shortened, shown
 from ragcorp.interface.tui.status_line import StatusLine, counts_of, missing
 from ragcorp.interface.tui.viewer_screen import Opened, ViewerScreen
 
 PASSAGES = 10
-"""The limit of `ragcorp ask`."""
 
 ABSTAINED = "No answer: the documents do not say."
 
@@ -35,8 +35,6 @@ _CITED = re.compile(r"\[\d{1,3}\]")
 
 
 class AskScreen(QueryScreen):
-    """A question, its answer and the cited passages."""
-
     DEFAULT_CSS = """
     AskScreen {
         & #answer { height: 1fr; }
@@ -92,7 +90,7 @@ class AskScreen(QueryScreen):
         self._generation += 1
         self._running = False
         self.workers.cancel_group(self, "ask")
-        self.query_one(StatusLine).say("Stopped: the answer is not complete.")
+        self.query_one(StatusLine).show("Stopped: the answer is not complete.")
 
     def open_row(self, index: int) -> None:
         citation = self._citations[index]
@@ -108,7 +106,7 @@ class AskScreen(QueryScreen):
         self._running, self._text, self._hits, self._answered = True, "", {}, ""
         self._show_citations(())
         self.query_one(LineView).show([])
-        self.query_one(StatusLine).say("Searching …")
+        self.query_one(StatusLine).show("Searching …")
 
     async def _ask(self, question: str, profile: str, generation: int) -> None:
         try:
@@ -132,7 +130,7 @@ class AskScreen(QueryScreen):
         match event:
             case Searched(response=response):
                 self._hits = {hit.chunk.id: hit for hit in response.hits}
-                status.say(f"{counts_of(profile, response, seconds)}. Answering …", warning=missing(response.degraded))
+                status.show(f"{counts_of(profile, response, seconds)}. Answering …", warning=missing(response.degraded))
             case AnswerDelta(text=text):
                 self._text += text
                 self._show_answer()
@@ -141,30 +139,22 @@ class AskScreen(QueryScreen):
                 self._answered = question
                 self._show_answer(abstained=event.abstained, rewritten=event.rewritten_query)
                 self._show_citations(event.citations)
-                summary = ABSTAINED if event.abstained else f"Answered from {_sources(len(event.citations))}"
-                status.say(f"{summary.rstrip('.')}, {seconds:.2f} s", warning=missing(event.degraded))
+                summary = ABSTAINED if event.abstained else f"Answered from {counted(len(event.citations), 'source')}"
+                status.show(f"{summary.rstrip('.')}, {seconds:.2f} s", warning=missing(event.degraded))
 
     def _show_answer(self, *, abstained: bool = False, rewritten: str | None = None) -> None:
-        lines = [Line(text=text, note=abstained) for text in shown(self._text).split("\n")]
+        lines = [Line(text=text, note=abstained) for text in printable(self._text).split("\n")]
         if rewritten is not None:
             lines.insert(0, Line(text=f"asked: {on_one_line(rewritten)}", note=True))
         if abstained:
             lines = [Line(text=f"({ABSTAINED})", note=True), Line(text="", note=True), *lines]
-        self.query_one(LineView).go_on(lines, _citation_marks)
+        self.query_one(LineView).go_on(lines, lambda line: [match.span() for match in _CITED.finditer(line)])
 
     def _show_citations(self, citations: tuple[Citation, ...]) -> None:
         self._citations = citations
         sources = self.query_one(ResultList)
         sources.set_class(bool(citations), "-any")
         sources.show([partial(_row, citation) for citation in citations])
-
-
-def _citation_marks(line: str) -> list[tuple[int, int]]:
-    return [match.span() for match in _CITED.finditer(line)]
-
-
-def _sources(quantity: int) -> str:
-    return f"{quantity} source" if quantity == 1 else f"{quantity} sources"
 
 
 def _row(citation: Citation, width: int, tall: bool) -> Text:
@@ -179,7 +169,7 @@ def _row(citation: Citation, width: int, tall: bool) -> Text:
 def _opened(citation: Citation, hit: SearchHit | None, marks: QueryMarks) -> Opened:
     """Return the cited lines for the viewer; ``hit`` is the passage around them, if the search returned it."""
     cited = tuple(range(citation.line_start, citation.line_end + 1))
-    quoted = [Line(text=text, pointed=True) for text in shown(citation.quote).split("\n")]
+    quoted = [Line(text=text, pointed=True) for text in printable(citation.quote).split("\n")]
     return Opened(
         place=cited_place(citation),
         path=citation.path if citation.page is None else None,

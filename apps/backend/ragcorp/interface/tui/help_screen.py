@@ -9,7 +9,7 @@ from textual.screen import Screen
 from textual.widgets import Footer
 
 from ragcorp.interface.tui.line_view import Line, LineView
-from ragcorp.interface.tui.shown_text import on_one_line
+from ragcorp.interface.tui.printable_text import on_one_line
 
 KEYS = """Search
   type          searches as you type; words, a question, a code

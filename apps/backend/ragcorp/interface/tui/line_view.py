@@ -13,7 +13,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from ragcorp.interface.tui.shown_text import wrapped
+from ragcorp.interface.tui.printable_text import wrapped
 
 Marks = Callable[[str], Sequence[tuple[int, int]]]
 """Returns the spans of the marked characters of a line."""
@@ -23,10 +23,7 @@ LEAST_WIDTH = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line without control characters. ``>`` precedes a ``pointed`` one, ``|`` one of the ``span``.
-
-    A ``note`` is a remark, not part of the text.
-    """
+    """A line without control characters; ``>`` marks a ``pointed`` one, ``|`` the ``span``. A ``note`` is not text."""
 
     text: str
     number: int | None = None
@@ -60,12 +57,7 @@ class LineView(ScrollView, can_focus=True):
     }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "line--gutter",
-        "line--pointed",
-        "line--pointer",
-        "line--span",
-        "line--mark",
-        "line--note",
+        f"line--{part}" for part in ("gutter", "pointed", "pointer", "span", "mark", "note")
     }
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "pointed(1)", "Next match"),
@@ -92,7 +84,8 @@ class LineView(ScrollView, can_focus=True):
         self._lines, self._marks = lines, marks
         self._digits = max((len(str(line.number)) for line in lines if line.number is not None), default=0)
         self._lay_out()
-        self._target = 0 if at is None else self._index_of(at)
+        numbers = [line.number for line in lines]
+        self._target = numbers.index(at) if at in numbers else 0
         self._go_to_target()
 
     def go_on(self, lines: Sequence[Line], marks: Marks) -> None:
@@ -112,7 +105,6 @@ class LineView(ScrollView, can_focus=True):
         self._go_to_target()
 
     def action_pointed(self, step: int) -> None:
-        """Go to the next or the previous pointed line."""
         pointed = [row for row, line in zip(self._first_rows, self._lines, strict=True) if line.pointed]
         here = self.scroll_offset.y + self._lead
         place = bisect_left(pointed, here + 1) if step > 0 else bisect_left(pointed, here) - 1
@@ -135,9 +127,6 @@ class LineView(ScrollView, can_focus=True):
     def _lead(self) -> int:
         """Rows that stay visible above the target of a jump."""
         return self.scrollable_content_region.height // 3
-
-    def _index_of(self, number: int) -> int:
-        return next((index for index, line in enumerate(self._lines) if line.number == number), 0)
 
     def _go_to_target(self) -> None:
         """Scroll to the target of ``show`` once the size is known."""

@@ -8,9 +8,10 @@ from ragcorp.domain.answers import Citation
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.retrieval import Contribution
 from ragcorp.domain.search.requests import SearchHit
+from ragcorp.interface.shapes.result_text import place_in
 from ragcorp.interface.tui.line_view import Line
+from ragcorp.interface.tui.printable_text import on_one_line, printable, shortened
 from ragcorp.interface.tui.query_marks import QueryMarks
-from ragcorp.interface.tui.shown_text import on_one_line, shortened, shown
 
 
 def place_of(chunk: Chunk) -> str:
@@ -18,20 +19,13 @@ def place_of(chunk: Chunk) -> str:
     path = chunk.source_path
     if path is None:
         return on_one_line(chunk.speaker or chunk.shown_title or chunk.collection)
-    return _place(path, chunk.line_start, chunk.line_end, chunk.page_start)
+    return place_in(on_one_line(path), chunk.line_start, chunk.line_end, page=chunk.page_start)
 
 
 def cited_place(citation: Citation) -> str:
     if citation.path is None:
         return on_one_line(citation.title or citation.external_id)
-    return _place(citation.path, citation.line_start, citation.line_end, citation.page)
-
-
-def _place(path: str, line_start: int, line_end: int, page: int | None) -> str:
-    name = on_one_line(path)
-    if page is not None:
-        return f"{name} page {page}"
-    return f"{name}:{line_start}" if line_start == line_end else f"{name}:{line_start}-{line_end}"
+    return place_in(on_one_line(citation.path), citation.line_start, citation.line_end, page=citation.page)
 
 
 def title_of(chunk: Chunk) -> str:
@@ -41,13 +35,12 @@ def title_of(chunk: Chunk) -> str:
 def row_of(hit: SearchHit, width: int, tall: bool) -> Text:
     """Return a passage as a row of the list, at most ``width`` cells wide; ``tall`` puts the place on a second line."""
     head = f"{hit.rank:>2} {number(hit.score):<5} "
+    row = Text(head, style="bold", no_wrap=True)
     place = place_of(hit.chunk)
     if tall:
-        row = Text(head, style="bold", no_wrap=True)
         row.append(shortened(title_of(hit.chunk), width - len(head)), style="not bold")
         row.append("\n" + " " * 3 + shortened_place(place, width - 3), style="not bold dim")
         return row
-    row = Text(head, style="bold", no_wrap=True)
     room = width - len(head)
     place = shortened_place(place, max(room * 2 // 3, 12))
     row.append(place, style="not bold")
@@ -94,11 +87,8 @@ def sources_note(sources: Sequence[Contribution], hit: SearchHit) -> str:
 
 
 def text_lines(chunk: Chunk, matched_lines: Iterable[int], marks: QueryMarks) -> list[Line]:
-    """Return the lines of a passage, with numbers if its text is that of the file.
-
-    ``matched_lines`` are pointed, else the lines with a mark.
-    """
-    texts = shown(chunk.content).split("\n")
+    """Return the lines of a passage, numbered if its text is that of the file; matched or marked ones are pointed."""
+    texts = printable(chunk.content).split("\n")
     numbered = chunk.page_start is None and len(texts) == chunk.line_end - chunk.line_start + 1
     matched = frozenset(matched_lines) if numbered else frozenset()
     return [
@@ -114,19 +104,16 @@ def text_lines(chunk: Chunk, matched_lines: Iterable[int], marks: QueryMarks) ->
 def file_lines(
     text: str, *, first: int, pointed: Iterable[int], span: tuple[int, int], marks: Callable[[str], object]
 ) -> list[Line]:
-    """Return the lines of a file from number ``first`` on, with the lines of ``span`` flagged.
-
-    The lines of the numbers in ``pointed`` are pointed, else the lines of the span with a mark.
-    """
-    wanted = frozenset(pointed)
+    """Return a file's lines from number ``first`` on. Without ``pointed``, marked lines of ``span`` are."""
+    pointed_lines = frozenset(pointed)
     return [
         Line(
             text=line,
             number=place,
-            pointed=place in wanted if wanted else span[0] <= place <= span[1] and bool(marks(line)),
+            pointed=place in pointed_lines if pointed_lines else span[0] <= place <= span[1] and bool(marks(line)),
             span=span[0] <= place <= span[1],
         )
-        for place, line in enumerate(shown(text).split("\n"), start=first)
+        for place, line in enumerate(printable(text).split("\n"), start=first)
     ]
 
 

@@ -9,8 +9,8 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Label, OptionList
 
+from ragcorp.interface.tui.printable_text import on_one_line, shortened
 from ragcorp.interface.tui.result_list import ResultList, Row
-from ragcorp.interface.tui.shown_text import on_one_line, shortened
 
 MEANINGS = {
     "auto": "what the settings say",

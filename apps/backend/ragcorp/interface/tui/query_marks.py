@@ -34,13 +34,10 @@ class QueryMarks:
         self._stems = tuple({folded_in_place(lexeme) for lexeme in lexemes if len(lexeme) >= STEM})
 
     def spans(self, line: str) -> list[tuple[int, int]]:
-        """Return the spans [start, end) of the marks, ordered, without overlaps.
-
-        Marked are words; in a line that has none of them, also parts of words.
-        """
+        """Return the sorted, disjoint spans [start, end) of the query's words; if there are none, of parts of words."""
         plain = folded_in_place(line[:MOST_SEARCHED])
         joined = (span for token in self._joined for span in _places(plain, token))
-        words = (word.span() for word in _WORD.finditer(plain) if self._is_meant(word[0]))
+        words = (word.span() for word in _WORD.finditer(plain) if self._matches(word[0]))
         return _merged((*joined, *words)) or _merged(self._inside(plain))
 
     def _inside(self, plain: str) -> Iterable[tuple[int, int]]:
@@ -49,18 +46,18 @@ class QueryMarks:
             if len(word) >= STEM:
                 yield from (match.span() for match in re.finditer(re.escape(word), plain))
 
-    def _is_meant(self, word: str) -> bool:
+    def _matches(self, word: str) -> bool:
         if word in self._words:
             return True
         if word in _SMALL:
             return False
-        return any(_alike(word, wanted) for wanted in self._words) or any(
+        return any(_alike(word, query_word) for query_word in self._words) or any(
             word.startswith(stem) and len(word) - len(stem) <= 2 * ENDING for stem in self._stems
         )
 
 
-def _alike(word: str, wanted: str) -> bool:
-    short, long = sorted((word, wanted), key=len)
+def _alike(word: str, query_word: str) -> bool:
+    short, long = sorted((word, query_word), key=len)
     return len(short) >= STEM and len(long) - len(short) <= ENDING and long.startswith(short)
 
 

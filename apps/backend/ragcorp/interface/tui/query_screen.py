@@ -1,20 +1,22 @@
 """The parts that search and ask share: input, profile, list, pane, and work that newer work replaces."""
 
 import logging
+import re
 from collections.abc import Awaitable
 from typing import ClassVar, TypeVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
-from textual.widgets import Footer, Label, OptionList
+from textual.widgets import Footer, Input, Label, OptionList
 
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.interface.tui.line_view import Line, LineView
+from ragcorp.interface.tui.printable_text import printable
 from ragcorp.interface.tui.profile_screen import ProfileScreen
-from ragcorp.interface.tui.query_input import QueryInput
 from ragcorp.interface.tui.result_list import ResultList
 from ragcorp.interface.tui.services import AUTO, Choice, TuiServices
 from ragcorp.interface.tui.status_line import StatusLine
@@ -22,6 +24,32 @@ from ragcorp.interface.tui.status_line import StatusLine
 Result = TypeVar("Result")
 
 log = logging.getLogger(__name__)
+
+
+MOST_PASTED = 20_000
+"""Characters taken of one paste: more than any query may have, so that the search refuses it."""
+
+_SPACES = re.compile(r"\s+")
+
+
+class QueryInput(Input):
+    """Joins pasted lines into one."""
+
+    DEFAULT_CSS = """
+    QueryInput {
+        border: none;
+        height: 1;
+        padding: 0;
+        background: $surface;
+        &:focus { border: none; background: $surface; }
+    }
+    """
+
+    def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        text = printable(event.text[:MOST_PASTED]).strip("\n")
+        self.replace(_SPACES.sub(" ", text), *self.selection)
 
 
 class QueryScreen(Screen[None]):
@@ -45,7 +73,6 @@ class QueryScreen(Screen[None]):
     PLACEHOLDER: ClassVar[str]
     HINTS: ClassVar[tuple[str, ...]]
     AGAIN: ClassVar[str]
-    """How to repeat a run that failed."""
 
     def __init__(self, services: TuiServices, choice: Choice) -> None:
         super().__init__()
@@ -63,7 +90,6 @@ class QueryScreen(Screen[None]):
         yield Footer(show_command_palette=False, compact=True)
 
     def compose_body(self) -> ComposeResult:
-        """Yield the list and the pane."""
         raise NotImplementedError
 
     def on_mount(self) -> None:
@@ -88,7 +114,6 @@ class QueryScreen(Screen[None]):
         self.open_row(event.option_index)
 
     def open_row(self, index: int) -> None:
-        """Open a row of the list in the viewer."""
         raise NotImplementedError
 
     def _typed_query(self) -> str:
@@ -105,16 +130,15 @@ class QueryScreen(Screen[None]):
 
     def _show_hints(self) -> None:
         self.query_one(LineView).show([Line(text=hint, note=True) for hint in self.HINTS])
-        self.query_one(StatusLine).say("Ready.")
+        self.query_one(StatusLine).show("Ready.")
 
     async def _guarded(self, work: Awaitable[Result], generation: int) -> Result | None:
         """Return the result of ``work``; a failure is shown on the status line unless newer work replaced it."""
         try:
             return await work
-        except RagcorpError as error:
-            self._fail(error, generation)
         except Exception as error:
-            log.exception("%s failed.", self.NAME)
+            if not isinstance(error, RagcorpError):
+                log.exception("%s failed.", self.NAME)
             self._fail(error, generation)
         return None
 

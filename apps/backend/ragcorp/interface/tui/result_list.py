@@ -29,8 +29,6 @@ class ResultList(OptionList):
     """
 
     class Moved(Message):
-        """Another row is selected."""
-
         def __init__(self, index: int | None) -> None:
             super().__init__()
             self.index = index
@@ -43,18 +41,15 @@ class ResultList(OptionList):
         self.tall = False
 
     def show(self, rows: Sequence[Row], *, at: int = 0) -> None:
-        """Show other rows and select the one of index ``at``."""
         self._rows = rows
         self._pointed = min(at, len(rows) - 1) if rows else None
         self._write()
 
     def move(self, step: int) -> None:
-        """Select the row ``step`` further on, wherever the focus is."""
         if self._rows:
             self.highlighted = min(max((self.highlighted or 0) + step, 0), len(self._rows) - 1)
 
     def set_tall(self, tall: bool) -> None:
-        """Set whether rows have two lines."""
         if tall != self.tall:
             self.tall = tall
             self._write()

@@ -122,7 +122,7 @@ class SearchScreen(QueryScreen):
             self._show((), query)
             self._show_hints()
             return
-        self.query_one(StatusLine).say("Searching …")
+        self.query_one(StatusLine).show("Searching …")
         self.run_worker(self._search(query, self._choice.profile, self._generation), group="search", exclusive=True)
 
     async def _search(self, query: str, profile: str, generation: int) -> None:
@@ -136,7 +136,7 @@ class SearchScreen(QueryScreen):
     def _show_response(self, response: SearchResponse, query: str, profile: str, seconds: float) -> None:
         self._show(response.hits, query)
         self._shown_for = (query, profile)
-        self.query_one(StatusLine).say(counts_of(profile, response, seconds), warning=missing(response.degraded))
+        self.query_one(StatusLine).show(counts_of(profile, response, seconds), warning=missing(response.degraded))
         if not response.hits:
             self.query_one(LineView).show([Line(text="Nothing found.", note=True)])
 

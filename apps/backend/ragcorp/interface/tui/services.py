@@ -18,10 +18,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuiServices:
-    """``profiles`` can be chosen, ``profile`` is the first; a search shows ``limit`` passages.
-
-    ``facts`` describe the configuration on the help page.
-    """
+    """Use cases and choices: ``profile`` is the first of ``profiles``; ``facts`` describe the configuration."""
 
     use_cases: UseCases
     principal: Principal

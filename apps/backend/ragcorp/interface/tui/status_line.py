@@ -8,8 +8,8 @@ from textual.widgets import Static
 from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError
 from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search.requests import SearchResponse
-from ragcorp.interface.shapes.result_text import search_status
-from ragcorp.interface.tui.shown_text import on_one_line
+from ragcorp.interface.shapes.result_text import counted, search_status
+from ragcorp.interface.tui.printable_text import on_one_line
 
 TOOLS = {
     "files": "hybrid_search",
@@ -31,8 +31,6 @@ REASONS = {
 
 
 class StatusLine(Static):
-    """One line, and a second one for a warning."""
-
     DEFAULT_CSS = """
     StatusLine {
         height: auto;
@@ -47,21 +45,20 @@ class StatusLine(Static):
         super().__init__("", id=id, markup=False)
         self.text_shown = ""
 
-    def say(self, text: str, *, warning: str = "") -> None:
-        """Show ``text``, and a warning below it."""
+    def show(self, text: str, *, warning: str = "") -> None:
         line = Text(text)
         if warning:
             line.append("\n! " + warning, style="bold")
-        self._show(line)
+        self._display(line)
 
     def fail(self, error: Exception, *, again: str = "") -> None:
         """Show an error with its remedy; ``again`` says how to retry if the cause may pass by itself."""
         text = sentences(error)
         if again and isinstance(error, SourceUnavailableError):
             text += f" {again}"
-        self._show(Text(f"! {text}", style="bold"))
+        self._display(Text(f"! {text}", style="bold"))
 
-    def _show(self, line: Text) -> None:
+    def _display(self, line: Text) -> None:
         self.text_shown = line.plain
         self.update(line)
 
@@ -84,8 +81,8 @@ def counts_of(profile: str, response: SearchResponse, seconds: float) -> str:
     answered = replace(response, reports=tuple(report for report in response.reports if report.reason is None))
     status = search_status(tool, answered)
     if profile == "grep":
-        counted = f"{_counted(status['passages'], 'passage')} in {_counted(status['files'], 'file')}"
-        return f"{tool}: {counted}, {_counted(status['characters'], 'character')}, {seconds:.2f} s"
+        places = f"{counted(status['passages'], 'passage')} in {counted(status['files'], 'file')}"
+        return f"{tool}: {places}, {counted(status['characters'], 'character')}, {seconds:.2f} s"
     return f"{status['message']}, {seconds:.2f} s"
 
 
@@ -96,7 +93,3 @@ def missing(degraded: tuple[SourceReport, ...]) -> str:
 
 def _reason(reason: str) -> str:
     return REASONS.get(reason, f"did not do its part ({on_one_line(reason).replace('_', ' ')})")
-
-
-def _counted(quantity: int, noun: str) -> str:
-    return f"{quantity} {noun}" if quantity == 1 else f"{quantity} {noun}s"

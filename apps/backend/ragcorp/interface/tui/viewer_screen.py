@@ -1,8 +1,9 @@
-"""Shows a file at the lines of a passage, or the passage alone where the file cannot be had."""
+"""Shows a file at the lines of a passage, or the passage alone if the file cannot be read."""
 
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -14,8 +15,8 @@ from ragcorp.domain.exceptions import FileTooLargeError, RagcorpError
 from ragcorp.domain.files.values import FileText
 from ragcorp.interface.tui.line_view import Line, LineView, Marks
 from ragcorp.interface.tui.passages import file_lines
+from ragcorp.interface.tui.printable_text import on_one_line
 from ragcorp.interface.tui.services import TuiServices
-from ragcorp.interface.tui.shown_text import on_one_line
 from ragcorp.interface.tui.status_line import StatusLine, sentences
 
 AROUND = 200
@@ -64,30 +65,27 @@ class ViewerScreen(Screen[None]):
         if self._opened.path is None:
             self._show_passage("The passage alone: it stands in no text file.")
         else:
-            self.query_one(StatusLine).say("Reading …")
+            self.query_one(StatusLine).show("Reading …")
             self.run_worker(self._read(self._opened.path), exclusive=True)
 
     async def _read(self, path: str) -> None:
         try:
             text = await self._text(path)
-        except RagcorpError as error:
-            self._show_passage(f"The passage alone. {sentences(error)}")
         except Exception as error:
-            log.exception("A file could not be shown.")
+            if not isinstance(error, RagcorpError):
+                log.exception("A file could not be shown.")
             self._show_passage(f"The passage alone. {sentences(error)}")
         else:
             self._show_file(text)
 
     async def _text(self, path: str) -> FileText:
         """Return the whole file, or the lines around the passage of a file that is too large."""
-        read, principal = self._services.use_cases.read_file.read, self._services.principal
+        read = partial(self._services.use_cases.read_file.read, path, principal=self._services.principal)
         try:
-            return await read(path, principal=principal)
+            return await read()
         except FileTooLargeError:
             first, last = max(1, self._opened.line_start - AROUND), self._opened.line_end + AROUND
-            return await self._services.use_cases.read_file.read(
-                path, principal=principal, line_start=first, line_end=last
-            )
+            return await read(line_start=first, line_end=last)
 
     def _show_file(self, text: FileText) -> None:
         opened = self._opened
@@ -102,7 +100,7 @@ class ViewerScreen(Screen[None]):
         self.query_one(LineView).show(lines, opened.marks, at=at)
         moved = "" if self._is_unchanged(lines) else DIFFERENT
         whole = f"lines {text.line_start}-{text.line_end} of {text.total_lines}"
-        self.query_one(StatusLine).say(f"{on_one_line(text.path)}: {whole}, {text.encoding}", warning=moved)
+        self.query_one(StatusLine).show(f"{on_one_line(text.path)}: {whole}, {text.encoding}", warning=moved)
 
     def _is_unchanged(self, lines: Sequence[Line]) -> bool:
         """Return whether the passage begins in its lines of the file."""
@@ -115,4 +113,4 @@ class ViewerScreen(Screen[None]):
         # the title shows the place
         lines = rest if place.note and place.text == self._opened.place else self._opened.passage
         self.query_one(LineView).show(lines, self._opened.marks)
-        self.query_one(StatusLine).say(why)
+        self.query_one(StatusLine).show(why)

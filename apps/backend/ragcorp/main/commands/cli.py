@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -26,8 +25,7 @@ EXIT_INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    command_arguments = sys.argv[1:] if arguments is None else list(arguments)
     stdout, stderr = prepare_standard_streams()
     if find_spec("typer") is None or find_spec("rich") is None:
         stderr.write(
@@ -38,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         from ragcorp.interface.cli.app import run_command_line
 
-        code = run_command_line(make_services(), given, stdout=stdout, stderr=stderr)
+        code = run_command_line(make_services(), command_arguments, stdout=stdout, stderr=stderr)
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
     if code == EXIT_INTERRUPTED and threading.active_count() > 1:
@@ -88,20 +86,19 @@ class Extra:
     name: str
 
     def require(self) -> None:
-        """Raise MissingExtraError unless it is installed."""
         if any(find_spec(module) is None for module in self.modules):
             raise MissingExtraError(feature=self.feature, extra=self.name)
 
 
 def _later(module: str, name: str, *, needs: Extra | None = None) -> Callable[..., Any]:
     """Return a function that imports ``ragcorp.main.module`` when it is called, and calls ``name`` there."""
-    return partial(_call, module, name, needs)
 
+    def call(*arguments: Any) -> Any:
+        if needs is not None:
+            needs.require()
+        return getattr(import_module(f"ragcorp.main.{module}"), name)(*arguments)
 
-def _call(module: str, name: str, needs: Extra | None, *arguments: Any) -> Any:
-    if needs is not None:
-        needs.require()
-    return getattr(import_module(f"ragcorp.main.{module}"), name)(*arguments)
+    return call
 
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:

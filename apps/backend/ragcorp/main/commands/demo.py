@@ -25,11 +25,7 @@ CORPUS = Path(ragcorp.__file__).parent / "demo_corpus"
 
 @asynccontextmanager
 async def open_demo(target: Target, options: ServeOptions | None) -> AsyncIterator[Demo]:
-    """Take the port unless --no-serve, then open the embedded database.
-
-    DATABASE_URL is ignored: made-up documents do not belong in a company's database.
-    Raises ConflictError for a port in use, and what opening the storage raises.
-    """
+    """Take the port unless --no-serve, then open the embedded database; DATABASE_URL is ignored."""
     served = {"host": options.host, "port": options.port} if options else {}
     settings = settings_for(target, enable_hybrid_search=True, **served)
     if settings.database_url is not None:

@@ -1,30 +1,28 @@
 """`ragcorp doctor`: checks the installation, the database and the models."""
 
-import sys
+import platform
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from importlib.util import find_spec
 
 import anyio.to_thread
 
-from ragcorp.application.status.checks import content_checks, server_checks
-from ragcorp.domain.diagnosis import Check, CheckStatus
-from ragcorp.domain.exceptions import RagcorpError
+from ragcorp.application.status import checks as status_checks
+from ragcorp.domain.diagnosis import Check, CheckStatus, NetworkFacts
+from ragcorp.domain.exceptions import ConfigurationError, RagcorpError
 from ragcorp.infrastructure.embedded_postgres.status import status
 from ragcorp.infrastructure.files.ripgrep import find_ripgrep
 from ragcorp.infrastructure.files.roots import parse_roots
-from ragcorp.infrastructure.postgres.administration.inspection import inspect_contents, inspect_server
+from ragcorp.infrastructure.postgres.administration.inspection import inspect_contents, inspect_server, inspect_service
 from ragcorp.infrastructure.postgres.administration.migrations import INSTALL_NEWER, state
-from ragcorp.infrastructure.postgres.administration.service_inspection import inspect_service
 from ragcorp.infrastructure.structure.languages import LANGUAGES, Grammars
 from ragcorp.interface.cli.console.services import Target
 from ragcorp.main.commands.model_checks import check_answerer, check_embedder
-from ragcorp.main.commands.service_checks import disk_check, service_checks
 from ragcorp.main.opening.storage import open_storage
+from ragcorp.main.settings.addresses import address_of, is_loopback
 from ragcorp.main.settings.for_commands import settings_for
 from ragcorp.main.settings.rows import masked_dsn
 from ragcorp.main.settings.schema import AnswerProvider, EmbeddingProvider, Settings
-
-PYTHON = (3, 11)
 
 EXTRAS = {
     "service": ("fastapi", "uvicorn", "typer", "rich"),
@@ -47,7 +45,7 @@ MISSED = {
 async def diagnose(target: Target) -> list[Check]:
     """Return all findings. Raises ConfigurationError for settings that are not valid, and nothing else."""
     settings = settings_for(target)
-    checks = [_python(), *_extras(settings), await anyio.to_thread.run_sync(_code)]
+    checks = [Check.ok("python", platform.python_version()), *_extras(settings), await anyio.to_thread.run_sync(_code)]
     if settings.database_url is None:
         folder = await anyio.to_thread.run_sync(_data_folder, settings)
         checks += [folder, await anyio.to_thread.run_sync(disk_check, settings)]
@@ -67,13 +65,6 @@ async def diagnose(target: Target) -> list[Check]:
         )
     )
     return checks
-
-
-def _python() -> Check:
-    version = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info[:2] >= PYTHON:
-        return Check.ok("python", version)
-    return Check.failed("python", f"{version} is too old.", "Use Python 3.11 or newer.")
 
 
 def _extras(settings: Settings) -> Iterator[Check]:
@@ -107,12 +98,12 @@ def _is_installed(module: str) -> bool:
 
 def _code() -> Check:
     name, grammars = "extra 'code'", Grammars()
-    lacking = dict.fromkeys(language.name for language in LANGUAGES if grammars.grammar(language) is None)
-    if not lacking:
+    missing = dict.fromkeys(language.name for language in LANGUAGES if grammars.grammar(language) is None)
+    if not missing:
         return Check.ok(name, "installed")
     return Check.warning(
         name,
-        f"No grammar of {', '.join(lacking)}: a source file of these is one entity, without symbols.",
+        f"No grammar of {', '.join(missing)}: a source file of these is one entity, without symbols.",
         f"{_install('code')} and then run `ragcorp entities refresh`.",
     )
 
@@ -143,8 +134,8 @@ def _data_folder(settings: Settings) -> Check:
     if not data.initialised:
         return Check.skipped(name, f"{data.data_dir} holds no database yet; the first command that needs one makes it")
     if data.version_remedy is not None:
-        made = f"{data.data_dir}: PostgreSQL {data.version} made the files; {data.installed_version} is installed."
-        return Check.failed(name, made, data.version_remedy)
+        detail = f"{data.data_dir}: PostgreSQL {data.version} made the files; {data.installed_version} is installed."
+        return Check.failed(name, detail, data.version_remedy)
     users = "" if data.users is None else f", used by {data.users} processes"
     running = f"runs (process {data.server_pid}{users})" if data.running else "is stopped, and started on demand"
     log = f"; log: {data.log_file}" if data.log_file else ""
@@ -159,7 +150,7 @@ async def _database(settings: Settings) -> AsyncIterator[Check]:
             server = await anyio.to_thread.run_sync(inspect_server, storage.dsn)
             where = "embedded" if storage.embedded else masked_dsn(storage.dsn)
             yield Check.ok("database", f"reachable ({where})")
-            for check in server_checks(server):
+            for check in status_checks.server_checks(server):
                 yield check
             schema = await anyio.to_thread.run_sync(state, storage.dsn)
             if schema.newer:
@@ -175,7 +166,10 @@ async def _database(settings: Settings) -> AsyncIterator[Check]:
             yield Check.ok("schema", f"revision {schema.current}, the newest")
             contents = await anyio.to_thread.run_sync(inspect_contents, storage.dsn)
             service = await anyio.to_thread.run_sync(inspect_service, storage.dsn)
-            for check in (*content_checks(contents, settings.embedding), *service_checks(service, settings)):
+            for check in (
+                *status_checks.content_checks(contents, settings.embedding),
+                *service_checks(service, settings),
+            ):
                 yield check
     except RagcorpError as error:
         yield Check.error("database", error)
@@ -183,3 +177,31 @@ async def _database(settings: Settings) -> AsyncIterator[Check]:
 
 def _install(extra: str) -> str:
     return f"Install it with: pip install 'ragcorp[{extra}]'"
+
+
+def service_checks(facts: NetworkFacts, settings: Settings) -> Iterator[Check]:
+    own_secret = settings.keys_secret.get_secret_value()
+    yield status_checks.key_check(facts, secret="KEYS_SECRET" if own_secret else "the database's own secret")
+    try:
+        _, address = address_of(settings.host)
+    except ConfigurationError as error:
+        yield Check.error("listening", error)
+    else:
+        yield status_checks.listening_check(facts, loopback=is_loopback(address))
+    yield status_checks.workspace_check(facts)
+    yield status_checks.clock_check(facts)
+
+
+def disk_check(settings: Settings) -> Check:
+    """Check the disk of the data folder, or of its nearest existing parent."""
+    folder = settings.data_dir
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    try:
+        return status_checks.disk_check(shutil.disk_usage(folder).free)
+    except OSError as error:
+        return Check.warning(
+            "disk",
+            f"The free space of the data folder cannot be read: {type(error).__name__}.",
+            "Check that this user may read the folder.",
+        )

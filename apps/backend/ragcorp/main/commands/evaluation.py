@@ -22,7 +22,7 @@ from ragcorp.infrastructure.evaluation_sets import plot, reading, run_files
 from ragcorp.infrastructure.evaluation_sets.questions import read_questions
 from ragcorp.infrastructure.files.folder import LocalFiles
 from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions
-from ragcorp.infrastructure.postgres.models.calibration import PostgresCalibrationStore
+from ragcorp.infrastructure.postgres.models.registry import PostgresCalibrationStore
 from ragcorp.infrastructure.postgres.workspaces.registry import PostgresWorkspaces
 from ragcorp.interface.cli.console.services import Evaluation, EvaluationFiles, EvaluationOptions, Target
 from ragcorp.main.opening.sessions import session_of
@@ -50,7 +50,6 @@ REMOVING = DatabaseOptions(pool_size=2, statement_timeout_ms=600_000)
 """One statement removes a workspace of any size."""
 
 TREE = "files"
-"""The root's name."""
 
 NAMES = "eval-[0-9a-f]{32}"
 ABANDONED_AFTER_DAYS = 1.0
@@ -73,11 +72,7 @@ def evaluation_files() -> EvaluationFiles:
 async def open_evaluation(
     target: Target, options: EvaluationOptions, *, profiles: Mapping[str, RetrievalProfile] | None = None
 ) -> AsyncIterator[Evaluation]:
-    """Open the storage and a workspace of a random name, which is always removed at the end.
-
-    ``profiles`` are added to the standard ones. Raises what opening a session raises, and ConfigurationError for an
-    unusable cache folder.
-    """
+    """Open a random workspace, which is removed at the end. ``profiles`` are added to the standard ones."""
     name = f"eval-{uuid4().hex}"
     settings = settings_for(
         target,
@@ -95,8 +90,8 @@ async def open_evaluation(
         stack.push_async_callback(database.close)
         await database.open()
         workspaces = PostgresWorkspaces(database=database)
-        for left in await workspaces.abandoned(NAMES, older_than_days=ABANDONED_AFTER_DAYS):
-            await workspaces.remove(left)
+        for abandoned in await workspaces.abandoned(NAMES, older_than_days=ABANDONED_AFTER_DAYS):
+            await workspaces.remove(abandoned)
         # outside the container, which must close before the workspace is removed
         principal = await stack.enter_async_context(throw_away_workspace(workspaces, name=name))
         parts = Parts(embedder=_embedder(settings, options.cache_dir), profiles=profiles or {})
@@ -130,12 +125,9 @@ def _embedder(settings: Settings, cache_dir: Path | None) -> Embedder:
     embedder = make_embedder(settings)
     if not embedder.model.dimensions:
         return embedder
-    folder = (cache_dir or _user_cache()).expanduser().absolute()
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
+    folder = (cache_dir or cache / "ragcorp" / "embeddings").expanduser().absolute()
     return DiskCachingEmbedder(embedder=embedder, file=VectorFile.open(folder), maker=_maker(settings))
-
-
-def _user_cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "ragcorp" / "embeddings"
 
 
 def _maker(settings: Settings) -> str:

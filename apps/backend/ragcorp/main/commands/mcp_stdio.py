@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import ragcorp
 from ragcorp.interface.cli.console.services import Target
-from ragcorp.interface.mcp.held import Held
 from ragcorp.interface.mcp.server import make_mcp_server
 from ragcorp.interface.mcp.services import McpServices
+from ragcorp.interface.mcp.shared_context import SharedContext
 from ragcorp.interface.mcp.stdio import stdio_streams
 from ragcorp.main.opening.sessions import open_prepared
 from ragcorp.main.service.logs import service_logs
 from ragcorp.main.service.mcp import mcp_limits
 from ragcorp.main.settings.for_commands import settings_for
-from ragcorp.main.settings.principals import local_caller
 from ragcorp.main.settings.schema import Settings
 
 if TYPE_CHECKING:
@@ -28,19 +27,15 @@ logger = logging.getLogger(__name__)
 
 
 async def serve_stdio(target: Target) -> None:
-    """Serve until stdin ends, or until cancelled; then close the database and return.
-
-    The cancellation is consumed: it is the normal end of a server. If the database cannot be opened, each call fails
-    and tries again. Raises ConfigurationError for invalid settings.
-    """
+    """Serve until stdin ends or a cancellation, which is consumed. Raises ConfigurationError for invalid settings."""
     settings = settings_for(target)
     with service_logs(settings, target):
         await _serve_logged(settings)
 
 
 async def _serve_logged(settings: Settings) -> None:
-    caller = local_caller(settings)  # the user who starts the command may read the data folder
-    opening = Held(lambda: _opened(settings), name="storage of the MCP server")
+    caller = settings.local_caller  # the user who starts the command may read the data folder
+    opening = SharedContext(lambda: _opened(settings), name="storage of the MCP server")
     server = make_mcp_server(
         opening.value, caller_of=lambda _: caller, limits=mcp_limits(settings), version=ragcorp.__version__
     )
@@ -55,7 +50,7 @@ async def _serve_logged(settings: Settings) -> None:
         await asyncio.gather(serving, return_exceptions=True)
 
 
-async def _serve(server: Server[Any], opening: Held[McpServices]) -> None:
+async def _serve(server: Server[Any], opening: SharedContext[McpServices]) -> None:
     """Take stdout before a process starts: PostgreSQL would inherit it and outlive this process."""
     try:
         async with stdio_streams() as (read, write):

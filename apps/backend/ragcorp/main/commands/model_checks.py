@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from uuid import UUID
 
@@ -18,52 +19,56 @@ TEST_PASSAGE = "El plazo de entrega es de 30 días."
 
 async def check_embedder(settings: Settings) -> Check:
     """Embed one short text within the deadline of the settings."""
-    name = "embedder"
     if settings.embedding is None:
-        return Check.skipped(name, "none: text alone is searched")
-    model = f"{settings.embedding_provider.value}: {settings.embedding[0]}, {settings.embedding[1]} dimensions"
-    started = time.monotonic()
-    try:
-        embedder = make_embedder(settings)
-        try:
-            async with asyncio.timeout(settings.embedding_timeout_seconds):
-                await embedder.embed_query(TEST_TEXT)
-        finally:
-            await embedder.aclose()
-    except RagcorpError as error:
-        return Check.failed(name, f"{model}: {error.message}", error.remedy)
-    except TimeoutError:
-        return Check.failed(
-            name,
-            f"{model}: no vector within {settings.embedding_timeout_seconds:g} s",
-            "Free the machine or the provider of load, or raise EMBEDDING_TIMEOUT_SECONDS.",
-        )
-    return Check.ok(name, f"{model}; a vector took {time.monotonic() - started:.2f} s")
+        return Check.skipped("embedder", "none: text alone is searched")
+
+    async def embed() -> None:
+        async with aclosing(make_embedder(settings)) as embedder:
+            await embedder.embed_query(TEST_TEXT)
+
+    name, dimensions = settings.embedding
+    return await _timed(
+        embed,
+        "embedder",
+        f"{settings.embedding_provider.value}: {name}, {dimensions} dimensions",
+        seconds=settings.embedding_timeout_seconds,
+        result="a vector",
+        remedy="Free the machine or the provider of load, or raise EMBEDDING_TIMEOUT_SECONDS.",
+    )
 
 
 async def check_answerer(settings: Settings) -> Check:
     """Ask a language model one short question and await its first word."""
-    name = "answerer"
     if settings.answer_provider is AnswerProvider.EXTRACTIVE:
-        return Check.ok(name, "extractive: quotes the passages, needs no language model")
-    model = f"openai: {settings.answer_model}"
+        return Check.ok("answerer", "extractive: quotes the passages, needs no language model")
+
+    async def answer() -> None:
+        async with aclosing(make_language_model(settings)) as answerer, aclosing(answerer.answer(_prompt())) as events:
+            await anext(events)
+
+    return await _timed(
+        answer,
+        "answerer",
+        f"openai: {settings.answer_model}",
+        seconds=settings.answer_timeout_seconds,
+        result="the first word",
+        remedy="Check OPENAI_BASE_URL and the provider's load, or raise ANSWER_TIMEOUT_SECONDS.",
+    )
+
+
+async def _timed(
+    call: Callable[[], Awaitable[None]], name: str, model: str, *, seconds: float, result: str, remedy: str
+) -> Check:
+    """Return how long ``call`` took to get its ``result``, or why it failed within ``seconds``."""
     started = time.monotonic()
     try:
-        answerer = make_language_model(settings)
-        try:
-            async with asyncio.timeout(settings.answer_timeout_seconds), aclosing(answerer.answer(_prompt())) as events:
-                await anext(events)
-        finally:
-            await answerer.aclose()
+        async with asyncio.timeout(seconds):
+            await call()
     except RagcorpError as error:
         return Check.failed(name, f"{model}: {error.message}", error.remedy)
     except TimeoutError:
-        return Check.failed(
-            name,
-            f"{model}: no word within {settings.answer_timeout_seconds:g} s",
-            "Check OPENAI_BASE_URL and the provider's load, or raise ANSWER_TIMEOUT_SECONDS.",
-        )
-    return Check.ok(name, f"{model}; the first word took {time.monotonic() - started:.2f} s")
+        return Check.failed(name, f"{model}: no {result.rsplit(maxsplit=1)[-1]} within {seconds:g} s", remedy)
+    return Check.ok(name, f"{model}; {result} took {time.monotonic() - started:.2f} s")
 
 
 def _prompt() -> AnswerPrompt:

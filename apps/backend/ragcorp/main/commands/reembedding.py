@@ -29,15 +29,11 @@ STATEMENT_TIMEOUT_MS = 3_600_000
 """Counting or scanning the texts of a large database takes longer than a query may."""
 
 OPTIONS = {"EMBEDDING_PROVIDER": "--provider", "EMBEDDING_MODEL": "--model", "EMBEDDING_DIM": "--dimensions"}
-"""Options of the command that replace settings."""
 
 
 @asynccontextmanager
 async def open_models(target: Target, choice: ModelChoice | None) -> AsyncIterator[Models]:
-    """Open the database as its owner, whatever model the settings name; ``choice`` is the model to embed with.
-
-    Raises ConfigurationError, MissingExtraError or StorageUnavailableError.
-    """
+    """Open the database as its owner, whatever model the settings name; ``choice`` is the model to embed with."""
     async with AsyncExitStack() as stack:
         if choice is not None:
             stack.enter_context(_options_named())

@@ -14,23 +14,17 @@ from ragcorp.interface.tui.app import RagTui
 from ragcorp.interface.tui.services import AUTO, TuiServices
 from ragcorp.main.opening.sessions import facts_of, open_prepared
 from ragcorp.main.settings.for_commands import settings_for
-from ragcorp.main.settings.principals import local_principal
 from ragcorp.main.wiring.container import Container
 
 PROFILES = (AUTO, *standard_profiles())
 
-SHOWN = 30
-"""Maximum number of passages of a search."""
+MOST_PASSAGES = 30
 
-HELD_BACK = 200
-"""Last log lines that are written at the end."""
+MOST_DEFERRED = 200
 
 
 async def run_tui(target: Target, profile: str | None) -> None:
-    """Run until the user quits. ``profile`` defaults to ``files`` if folders are allowed, else to the settings.
-
-    Raises InvalidInputError for an unknown profile, and what opening raises.
-    """
+    """Run until the user quits; ``profile`` defaults to ``files`` if folders are allowed. Raises InvalidInputError."""
     if profile is not None and profile not in PROFILES:
         raise InvalidInputError(
             "There is no such profile.", field="--profile", limit=", ".join(PROFILES), remedy="Name one of them."
@@ -38,7 +32,7 @@ async def run_tui(target: Target, profile: str | None) -> None:
     async with open_prepared(settings_for(target)) as container:
         services = tui_services(container, profile)
         app = RagTui(services, colour=has_colour(os.environ))
-        with logs_held_back():
+        with deferred_logs():
             await app.run_async()
     if app.failure is not None:
         raise app.failure
@@ -48,15 +42,14 @@ async def run_tui(target: Target, profile: str | None) -> None:
 
 
 def tui_services(container: Container, profile: str | None = None) -> TuiServices:
-    """Return the services of the terminal UI."""
     settings = container.settings
     facts = facts_of(settings)
     return TuiServices(
         use_cases=container.use_cases,
-        principal=local_principal(settings),
+        principal=settings.local_caller.principal,
         profiles=PROFILES,
         profile=profile or ("files" if container.file_roots else AUTO),
-        limit=min(SHOWN, settings.max_limit),
+        limit=min(MOST_PASSAGES, settings.max_limit),
         facts=(
             f"embeddings: {facts.embedding}",
             f"answers: {facts.answers}",
@@ -72,23 +65,23 @@ def has_colour(environment: Mapping[str, str]) -> bool:
 
 
 @contextmanager
-def logs_held_back() -> Iterator[None]:
-    """Hold log lines back while the UI runs, and write the last of them afterwards."""
+def deferred_logs() -> Iterator[None]:
+    """Defer log lines while the UI runs, and write the last of them afterwards."""
     root = logging.getLogger()
-    holder, handlers = _Holder(), list(root.handlers)
-    root.handlers[:] = [holder]
+    recent, handlers = _RecentRecords(), list(root.handlers)
+    root.handlers[:] = [recent]
     try:
         yield
     finally:
         root.handlers[:] = handlers
-        for record in holder.records:
+        for record in recent.records:
             root.handle(record)
 
 
-class _Holder(logging.Handler):
+class _RecentRecords(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
-        self.records: deque[logging.LogRecord] = deque(maxlen=HELD_BACK)
+        self.records: deque[logging.LogRecord] = deque(maxlen=MOST_DEFERRED)
 
     def emit(self, record: logging.LogRecord) -> None:
         self.records.append(record)

@@ -34,7 +34,6 @@ async def restore(target: Target, file: Path, replace: bool, on_bytes: OnBytes) 
 
 
 def read_backup(file: Path) -> Backup:
-    """Return the description of a backup."""
     with open_archive(file) as archive:
         return summary(file, archive.manifest)
 

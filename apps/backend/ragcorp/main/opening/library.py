@@ -11,7 +11,6 @@ from ragcorp.domain.principal import Principal
 from ragcorp.interface.library.blocking import BlockingRag
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.opening.storage import open_storage, prepare_storage
-from ragcorp.main.settings.principals import local_principal
 from ragcorp.main.settings.schema import Settings, load_settings
 from ragcorp.main.wiring.base import Parts
 from ragcorp.main.wiring.container import Container, open_container
@@ -80,9 +79,8 @@ def open_rag(
     """
     overrides = {"database_url": database_url, "ragcorp_data_dir": data_dir, "ragcorp_workspace": workspace, **settings}
     loaded = load_settings(overrides)
-    return RagHandle(loaded, parts or Parts(), principal or local_principal(loaded))
+    return RagHandle(loaded, parts or Parts(), principal or loaded.local_caller.principal)
 
 
 def make_rag(container: Container, *, principal: Principal | None = None) -> Rag:
-    """Return the facade over a container's use cases."""
-    return Rag(container.use_cases, principal=principal or local_principal(container.settings))
+    return Rag(container.use_cases, principal=principal or container.settings.local_caller.principal)

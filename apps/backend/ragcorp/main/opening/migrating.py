@@ -15,7 +15,7 @@ async def migrate_database(target: Target, row_level_security: RowLevelSecurity 
     async with open_storage(settings) as storage:
         done = await migrate_storage(storage, settings, protect=protect)
     return Migration(
-        before=SchemaState(current=done.before, head=done.head),
+        before=done.before,
         after=SchemaState(current=done.current, head=done.head),
         row_level_security=RowLevelSecurity.OFF if done.off else RowLevelSecurity.ON,
         left=done.left,

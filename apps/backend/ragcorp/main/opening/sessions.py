@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from ragcorp.interface.cli.console.services import Facts, Session, Target
 from ragcorp.main.opening.storage import open_storage, prepare_storage
 from ragcorp.main.settings.for_commands import settings_for
-from ragcorp.main.settings.principals import local_principal
 from ragcorp.main.settings.rows import masked_dsn
 from ragcorp.main.settings.schema import AnswerProvider, Settings
 from ragcorp.main.wiring.container import Container, open_container
@@ -14,10 +13,7 @@ from ragcorp.main.wiring.container import Container, open_container
 
 @asynccontextmanager
 async def open_prepared(settings: Settings) -> AsyncIterator[Container]:
-    """Open storage, bring an embedded database up to date, and wire the use cases.
-
-    Raises ConfigurationError, MissingExtraError, IncompatibleEmbeddingsError or StorageUnavailableError.
-    """
+    """Open storage, bring an embedded database up to date, and wire the use cases. Raises as ``open_container``."""
     async with open_storage(settings) as storage:
         await prepare_storage(storage, settings)
         async with open_container(settings, storage.dsn) as container:
@@ -31,17 +27,15 @@ async def open_session(target: Target) -> AsyncIterator[Session]:
 
 
 def session_of(container: Container) -> Session:
-    """Return the container's use cases for the local user."""
     return Session(
         use_cases=container.use_cases,
-        principal=local_principal(container.settings),
+        principal=container.settings.local_caller.principal,
         makes_vectors=container.embedder.model.dimensions > 0,
         facts=facts_of(container.settings),
     )
 
 
 def facts_of(settings: Settings) -> Facts:
-    """Return a description of the settings in force."""
     model = settings.embedding
     extractive = settings.answer_provider is AnswerProvider.EXTRACTIVE
     return Facts(

@@ -36,10 +36,7 @@ class Storage:
 
 @asynccontextmanager
 async def open_storage(settings: Settings) -> AsyncIterator[Storage]:
-    """Start or join the embedded server, or take DATABASE_URL.
-
-    Raises ConfigurationError, MissingExtraError or StorageUnavailableError.
-    """
+    """Start or join the embedded server, or take DATABASE_URL. Raises MissingExtraError or StorageUnavailableError."""
     if settings.database_url is not None:
         dsn = settings.database_url.get_secret_value().replace("postgresql+psycopg://", "postgresql://", 1)
         owner = settings.database_owner_url
@@ -51,7 +48,7 @@ async def open_storage(settings: Settings) -> AsyncIterator[Storage]:
         return
     server = EmbeddedPostgres(data_dir=settings.data_dir)
     try:
-        running = await _whole(server.start)
+        running = await _to_completion(server.start)
         watch = asyncio.create_task(_keep_running(server), name="embedded server watch")
         try:
             yield Storage(
@@ -61,14 +58,11 @@ async def open_storage(settings: Settings) -> AsyncIterator[Storage]:
             watch.cancel()
             await asyncio.gather(watch, return_exceptions=True)
     finally:
-        await _whole(server.release)
+        await _to_completion(server.release)
 
 
-async def _whole(call: Callable[[], Result]) -> Result:
-    """Run ``call`` in a thread and, also when cancelled, wait for its end.
-
-    A start that is left to its thread may begin after the release: its server would outlive this process.
-    """
+async def _to_completion(call: Callable[[], Result]) -> Result:
+    """Run ``call`` in a thread to its end, also when cancelled: a late start would outlive this process."""
     work = asyncio.ensure_future(anyio.to_thread.run_sync(call))
     with anyio.CancelScope(shield=True):
         await wait_to_end(work)
@@ -80,16 +74,13 @@ async def _keep_running(server: EmbeddedPostgres) -> None:
     while True:
         await asyncio.sleep(WATCH_SECONDS)
         try:
-            await _whole(server.start)
+            await _to_completion(server.start)
         except RagcorpError as error:
             logger.warning("the embedded PostgreSQL does not start: %s", error.message)
 
 
 async def prepare_storage(storage: Storage, settings: Settings, *, parts: Parts | None = None) -> None:
-    """Migrate the embedded database; of any other, only check that it is migrated.
-
-    Raises ConfigurationError with the remedy if it is not, or belongs to a newer version.
-    """
+    """Migrate the embedded database; raise ConfigurationError if another is not at the newest revision."""
     if storage.embedded:
         await migrate_storage(storage, settings, parts=parts)
         return

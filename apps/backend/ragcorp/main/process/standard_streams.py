@@ -19,10 +19,7 @@ SERVICE_PATIENCE_SECONDS = 0.2
 
 
 class DiagnosticSink(io.RawIOBase):
-    """Writes to stderr and drops what cannot be written: a full disk or a closed pipe must not end a command.
-
-    ``bound`` limits the wait for a slow reader, so that a service never blocks.
-    """
+    """Writes to stderr and drops what cannot be written; ``bound`` limits the wait for a slow reader."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__()
@@ -63,8 +60,7 @@ class DiagnosticSink(io.RawIOBase):
 def prepare_standard_streams() -> tuple[io.TextIOWrapper, io.TextIOWrapper]:
     """Set sys.stdout and sys.stderr to UTF-8 whatever the locale, and return them.
 
-    A name that cannot be printed must not end a command. Closed descriptors are opened on the null device: otherwise
-    the next opened file or database connection would get their numbers and the output.
+    Closed descriptors are opened on the null device: otherwise the next file would get their numbers.
     """
     for descriptor in range(STDERR + 1):
         try:

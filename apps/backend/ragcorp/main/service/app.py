@@ -15,15 +15,15 @@ from ragcorp.application.embedding.embed_pending import EmbeddingWorker
 from ragcorp.application.status.readiness import Readiness
 from ragcorp.application.structure.refresh import StructureWorker
 from ragcorp.domain.keys import Scope
+from ragcorp.infrastructure.postgres.administration.inspection import search_facts
 from ragcorp.infrastructure.postgres.administration.migrations import head_revision
-from ragcorp.infrastructure.postgres.administration.readiness import look
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.call import HttpServices
 from ragcorp.interface.http.layers.access import ScopeRequired
 from ragcorp.interface.http.layers.cors import parse_origins
 from ragcorp.interface.http.monitoring.metrics import ServiceState
 from ragcorp.interface.http.protocol.limits import HttpLimits
-from ragcorp.interface.http.protocol.seen_route import SeenRoute
+from ragcorp.interface.http.system.page_routes import UnlistedRoute
 from ragcorp.main.service.logs import dropped_lines
 from ragcorp.main.service.mcp import mounted_mcp
 from ragcorp.main.service.status import make_status
@@ -46,8 +46,7 @@ WRITE_MARGIN_SECONDS = 5.0
 async def run_app(container: Container) -> AsyncIterator[FastAPI]:
     """Yield the application over an open container; its workers run until the end of the block.
 
-    ``app.state.mcp`` is the MCP endpoint (None without that extra). Its streams last as long as their clients, so a
-    shutdown ends its sessions first.
+    ``app.state.mcp`` is the MCP endpoint or None. A shutdown ends its sessions first: their streams have no end.
     """
     worker = EmbeddingWorker(embed_pending=container.use_cases.embed_pending)
     limits = http_limits(container.settings)
@@ -68,7 +67,7 @@ async def run_app(container: Container) -> AsyncIterator[FastAPI]:
             app.state.mcp = endpoint
             if endpoint is not None:
                 guarded = ScopeRequired(endpoint, scope=Scope.TOOLS)
-                app.router.routes.append(SeenRoute(MCP_PATH, endpoint=guarded, include_in_schema=False))
+                app.router.routes.append(UnlistedRoute(MCP_PATH, endpoint=guarded, include_in_schema=False))
             yield app
     finally:
         await _ended(tasks)
@@ -91,7 +90,7 @@ def _log_death(task: asyncio.Task[None]) -> None:
 def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices:
     head = head_revision()
     readiness = Readiness(
-        look=partial(look, container.database, model=container.embedder.model),
+        look=partial(search_facts, container.database, model=container.embedder.model),
         model=container.embedder.model,
         head=head,
         now=time.monotonic,

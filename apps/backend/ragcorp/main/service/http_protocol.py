@@ -1,7 +1,4 @@
-"""The server's HTTP parser: bounds a request's head, the time of its body and the wait for slow readers.
-
-What is no HTTP gets a problem response too.
-"""
+"""The server's HTTP parser: bounds a request's head, the time of its body and the wait for slow readers."""
 
 import asyncio
 import secrets
@@ -37,7 +34,7 @@ BODY_BYTES_A_SECOND = 1024
 
 
 class HeadTooLongError(Exception):
-    """The head of a request exceeds its bounds."""
+    pass
 
 
 class _Part(Enum):
@@ -229,5 +226,4 @@ class ProblemProtocol(HttpToolsProtocol):
 
 
 def cutting_protocol(seconds: float) -> type[ProblemProtocol]:
-    """Return the protocol with ``write_seconds``."""
     return type("CuttingProtocol", (ProblemProtocol,), {"write_seconds": seconds})

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from ragcorp.infrastructure.logs.bounded_handler import BoundedHandler
 from ragcorp.infrastructure.logs.records import JsonLines, RecordReader, TextLines
 from ragcorp.interface.cli.console.services import Target
-from ragcorp.interface.http.protocol.request_context import current_request_id
+from ragcorp.interface.http.protocol.request_scope import current_request_id
 from ragcorp.main.process.logs import set_levels
 from ragcorp.main.process.standard_streams import wait_for_no_reader
 from ragcorp.main.settings.rows import DSN_SECRETS
@@ -25,10 +25,7 @@ SHORTEST_SECRET = 6
 
 @contextmanager
 def service_logs(settings: Settings, target: Target) -> Iterator[None]:
-    """Send all log lines of the process to one handler, in the format of LOG_FORMAT, during the block.
-
-    Other output to stderr waits for no reader from now on, also after the block.
-    """
+    """Send all log lines to one handler in the format of LOG_FORMAT; from now on, stderr waits for no reader."""
     wait_for_no_reader()
     reader = RecordReader(request_id=current_request_id, secrets=secrets_of(settings))
     handler = BoundedHandler()
@@ -52,14 +49,14 @@ def dropped_lines() -> int:
 
 def secrets_of(settings: Settings) -> frozenset[str]:
     """Return the values that no line may contain: keys, passwords, and the secret parts of addresses."""
-    found: set[str] = set()
+    values: set[str] = set()
     for name in type(settings).model_fields:
         value = getattr(settings, name)
         if isinstance(value, SecretStr):
-            found |= {value.get_secret_value(), *_of_dsn(value.get_secret_value())}
+            values |= {value.get_secret_value(), *_of_dsn(value.get_secret_value())}
         elif isinstance(value, str) and "://" in value:
-            found |= set(_of_url(value))
-    return frozenset(secret for secret in found if len(secret) >= SHORTEST_SECRET)
+            values |= set(_of_url(value))
+    return frozenset(secret for secret in values if len(secret) >= SHORTEST_SECRET)
 
 
 def _of_dsn(text: str) -> Iterator[str]:

@@ -18,35 +18,33 @@ from ragcorp.main.wiring.limits import ask_seconds, grep_seconds
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from ragcorp.interface.http.monitoring.metrics import HttpMetrics
     from ragcorp.interface.http.protocol.limits import HttpLimits
     from ragcorp.interface.mcp.endpoint import McpEndpoint
-    from ragcorp.interface.mcp.services import McpLimits, SearchCounts
+    from ragcorp.interface.mcp.services import McpLimits
 
-MAX_SESSIONS = 256
-MAX_SESSIONS_OF_KEY = MAX_SESSIONS // 4
-IDLE_SECONDS = 600.0
-
-NOBODY = Caller(principal=Principal(), scopes=frozenset())
+ANONYMOUS = Caller(principal=Principal(), scopes=frozenset())
 
 
 @asynccontextmanager
 async def mounted_mcp(
-    container: Container, limits: HttpLimits, counts: SearchCounts
+    container: Container, limits: HttpLimits, metrics: HttpMetrics
 ) -> AsyncIterator[McpEndpoint | None]:
     """Yield the endpoint, whose sessions end with the block; None without the extra ``mcp``."""
     if find_spec("mcp") is None:
         yield None
         return
-    from ragcorp.interface.http.protocol.principal import caller_of
+    from ragcorp.interface.http.protocol.request_scope import caller_of
     from ragcorp.interface.mcp.endpoint import EndpointLimits, McpEndpoint
     from ragcorp.interface.mcp.server import make_mcp_server
     from ragcorp.interface.mcp.services import McpServices
 
     def caller_by(request: Request | None) -> Caller:
-        """Return the caller of the request, as for any other path."""
-        return NOBODY if request is None else caller_of(request.scope)
+        return ANONYMOUS if request is None else caller_of(request.scope)
 
-    services = McpServices(use_cases=container.use_cases, counts=counts)
+    services = McpServices(
+        use_cases=container.use_cases, count_search=metrics.count_search, count_grep=metrics.count_grep
+    )
     stopping = asyncio.Event()
 
     async def opened() -> McpServices:
@@ -61,13 +59,7 @@ async def mounted_mcp(
     )
     endpoint = McpEndpoint(
         server,
-        limits=EndpointLimits(
-            max_body_bytes=limits.max_body_bytes,
-            upload_seconds=limits.upload_timeout_seconds,
-            max_sessions=MAX_SESSIONS,
-            max_sessions_of_key=MAX_SESSIONS_OF_KEY,
-            idle_seconds=IDLE_SECONDS,
-        ),
+        limits=EndpointLimits(max_body_bytes=limits.max_body_bytes, upload_seconds=limits.upload_timeout_seconds),
         owner_of=lambda scope: caller_of(scope).key_id,
         stopping=stopping,
     )

@@ -60,8 +60,7 @@ logger = logging.getLogger(__name__)
 async def open_service(target: Target, options: ServeOptions) -> AsyncIterator[RunningService]:
     """Bind the port, then open the storage; ``run`` of the yielded service serves until it is cancelled.
 
-    Raises ConflictError for a port in use, ConfigurationError for an address that needs a key if there is none, and
-    the errors of opening the storage.
+    Raises ConflictError for a port in use, ConfigurationError for an address that needs a key if there is none.
     """
     settings = settings_for(target, host=options.host, port=options.port)
     with (
@@ -82,11 +81,7 @@ async def open_service(target: Target, options: ServeOptions) -> AsyncIterator[R
 async def require_bound_role(
     settings: Settings, listener: socket.socket, any_key_exists: Callable[[], Awaitable[bool]]
 ) -> None:
-    """Raise ConfigurationError if others may use the service and its database role bypasses row-level security.
-
-    With a key, others may, over a network or a local proxy. Without one, on a loopback address, the log warns. The
-    embedded server's role never bypasses it.
-    """
+    """Raise ConfigurationError if a service with keys, or on a network, has a role that bypasses row-level security."""
     if settings.database_url is None:
         return
     dsn = settings.database_url.get_secret_value().replace("postgresql+psycopg://", "postgresql://", 1)
@@ -125,10 +120,7 @@ def listening_socket(host: str, port: int) -> Iterator[socket.socket]:
 async def serve_container(
     container: Container, listener: socket.socket, on_listening: OnListening, *, shutdown: Shutdown | None = None
 ) -> None:
-    """Serve the container's REST interface until cancelled; then end open requests and return.
-
-    The cancellation is consumed: it is the normal end of a service.
-    """
+    """Serve until cancelled, then end open requests and return: the cancellation is the normal end of a service."""
     async with run_app(container) as app:
         config = uvicorn.Config(
             app,

@@ -6,26 +6,24 @@ import os
 import sys
 import threading
 from contextlib import suppress
-from types import TracebackType
 from typing import Self
 
 logger = logging.getLogger(__name__)
 
 FINISHING_SHARE = 0.5
-"""Share of the grace in which open requests and streams may end by themselves; then streams are told to end."""
+"""Share of the grace in which open requests and streams may end by themselves; then streams are ended."""
 
 CANCELLING_SHARE = 0.65
 """Share of the grace after which running work is cancelled; the rest is for closing models and the database."""
 
-WORD_SECONDS = 0.2
+LOG_SECONDS = 0.2
 
 
 class Shutdown:
     """The end of a service. ``hurry`` cuts the grace short; after ``begin`` the process ends within the grace.
 
-    The block contains everything that must be closed in order. If it is still open at the end of the grace, the process
-    exits with code 1, which the storage survives as it survives a kill. If only an uninterruptible thread is left, the
-    process exits with code 0.
+    The block contains everything that must be closed in order. If it is still open then, the exit code is 1; if only an
+    uninterruptible thread is left, 0.
     """
 
     def __init__(self, grace_seconds: float) -> None:
@@ -36,9 +34,7 @@ class Shutdown:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._closed = True
 
     def hurry(self) -> None:
@@ -55,11 +51,11 @@ class Shutdown:
                 sys.stdout.flush()
             os._exit(0)
         # in another thread: the log itself may hang
-        word = threading.Thread(
+        last_line = threading.Thread(
             target=logger.critical,
             args=("the service did not end within SHUTDOWN_GRACE_SECONDS: the process ends as it is",),
             daemon=True,
         )
-        word.start()
-        word.join(WORD_SECONDS)
+        last_line.start()
+        last_line.join(LOG_SECONDS)
         os._exit(1)

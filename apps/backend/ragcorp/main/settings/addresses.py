@@ -40,15 +40,13 @@ def address_of(host: str) -> tuple[socket.AddressFamily, str]:
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether only this machine reaches a numeric address."""
     return ipaddress.ip_address(address.partition("%")[0]).is_loopback
 
 
 def allowed_hosts(settings: Settings) -> frozenset[str] | None:
     """Return the names that a Host header may have: ALLOWED_HOSTS, else on loopback its own, else None for any.
 
-    Without a key only the Host header distinguishes this machine's user from a foreign page in its browser. With a
-    key, which no browser sends by itself, any name is allowed.
+    Without a key only this header distinguishes the local user from a foreign page in the user's browser.
     """
     named = frozenset(name for name in (part.strip().lower() for part in settings.allowed_hosts.split(",")) if name)
     if named:
@@ -61,10 +59,7 @@ def allowed_hosts(settings: Settings) -> frozenset[str] | None:
 
 
 async def access_over(listener: socket.socket, any_key_exists: Callable[[], Awaitable[bool]]) -> str:
-    """Describe for the operator who may call the service.
-
-    Raises ConfigurationError for a network address without a key: everyone could read and delete everything.
-    """
+    """Describe who may call the service. Raises ConfigurationError for a network address while there is no key."""
     exists = await any_key_exists()
     if is_loopback(listener.getsockname()[0]):
         return KEYS_ON_LOOPBACK if exists else NO_KEY

@@ -8,10 +8,7 @@ from ragcorp.main.settings.schema import Settings, load_settings
 
 
 def settings_for(target: Target, **overrides: Any) -> Settings:
-    """Return the settings for a command, and set logging up by them.
-
-    A data folder given as an argument wins over a DATABASE_URL of the environment. Raises ConfigurationError.
-    """
+    """Return a command's settings and set up logging; a data folder argument wins over DATABASE_URL."""
     settings = load_settings(overrides_for(target, **overrides))
     if target.data_dir is not None:
         settings = settings.model_copy(update={"database_url": None, "database_owner_url": None})

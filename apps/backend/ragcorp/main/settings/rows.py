@@ -23,7 +23,7 @@ def setting_rows(settings: Settings, overrides: Mapping[str, Any]) -> list[Setti
     return [
         SettingRow(
             name=name.upper(),
-            value=_shown(settings, name),
+            value=_displayed(settings, name),
             origin=origin_of(name, overrides),
             description=field.description or "",
         )
@@ -32,7 +32,6 @@ def setting_rows(settings: Settings, overrides: Mapping[str, Any]) -> list[Setti
 
 
 def rows_for(target: Target) -> list[SettingRow]:
-    """Return the settings of a command."""
     return setting_rows(settings_for(target), overrides_for(target))
 
 
@@ -45,7 +44,7 @@ def masked_dsn(dsn: str) -> str:
         return MASK
 
 
-def _shown(settings: Settings, name: str) -> str | int | float | bool | None:
+def _displayed(settings: Settings, name: str) -> str | int | float | bool | None:
     value = getattr(settings, name)
     if name == "ragcorp_data_dir":
         return str(settings.data_dir)

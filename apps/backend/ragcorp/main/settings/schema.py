@@ -12,7 +12,8 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragcorp.domain.exceptions import ConfigurationError
-from ragcorp.domain.principal import WORKSPACE_PATTERN
+from ragcorp.domain.keys import EVERY_SCOPE, Caller
+from ragcorp.domain.principal import WORKSPACE_PATTERN, Principal
 from ragcorp.domain.search.requests import FusionMethod, SparseOperator, SparseRanking
 
 LOCAL_MODEL = ("multilingual-e5-small", 384)
@@ -313,6 +314,11 @@ class Settings(BaseSettings):
         return self.embedding_model or default[0], self.embedding_dim or default[1]
 
     @property
+    def local_caller(self) -> Caller:
+        """The caller without a credential: the local user, in RAGCORP_WORKSPACE."""
+        return Caller(principal=Principal(workspace=self.ragcorp_workspace), scopes=EVERY_SCOPE)
+
+    @property
     def data_dir(self) -> Path:
         """The data folder: RAGCORP_DATA_DIR, else ``ragcorp`` in the user's data folder (XDG)."""
         if self.ragcorp_data_dir is not None:
@@ -348,10 +354,7 @@ def load_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
 
 
 def origin_of(name: str, overrides: Mapping[str, Any]) -> str:
-    """Return where a setting's value comes from: ``argument``, ``environment`` or ``default``.
-
-    An alias is appended: ``environment: RRF_CONSTANT``.
-    """
+    """Return ``argument``, ``environment`` or ``default``, with a used alias: ``environment: RRF_CONSTANT``."""
     for given in (name, *(alias for alias, real in ALIASES.items() if real == name)):
         also = "" if given == name else f": {given.upper()}"
         if overrides.get(given) is not None:

@@ -7,17 +7,13 @@ from ragcorp.application.limits.token_budget import TokenBudget
 from ragcorp.application.memory.load_context import ContextLimits, LoadContext
 from ragcorp.application.status.model_health import ModelHealth
 from ragcorp.domain.collections import Collection
-from ragcorp.domain.ports.models import QuestionRewriter
-from ragcorp.domain.ports.observers import TokenObserver
 from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.infrastructure.language.detector import LangidDetector
-from ragcorp.infrastructure.openai_compatible.client import Endpoint
-from ragcorp.infrastructure.openai_compatible.question_rewriter import OpenAIQuestionRewriter
-from ragcorp.infrastructure.postgres.chunks.page_texts import PostgresPageTexts
+from ragcorp.infrastructure.postgres.chunks.catalogue import PostgresPageTexts
 from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
-from ragcorp.main.settings.schema import AnswerProvider, Settings
+from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.base import Base, Parts
-from ragcorp.main.wiring.models import make_answerer
+from ragcorp.main.wiring.models import make_answerer, make_rewriter
 
 REWRITE_TIMEOUT_SECONDS = 5.0
 """After this time a question is rewritten without the model."""
@@ -40,7 +36,7 @@ def make_answer(
     """Return the answers to questions, alone or in conversations, within the token budget."""
     settings, database, tokens = base.settings, base.database, base.token_observers
     languages = LangidDetector(default=settings.default_language)
-    rewriter = make_rewriter(settings, tokens=tokens)
+    rewriter = make_rewriter(settings, timeout_seconds=REWRITE_TIMEOUT_SECONDS, tokens=tokens)
     return AnswerQuery(
         search=search,
         answerer=base.closing(parts.answerer or make_answerer(settings, database, tokens=tokens)),
@@ -61,20 +57,4 @@ def make_answer(
         ),
         require_budget=budget.require,
         observer=health,
-    )
-
-
-def make_rewriter(settings: Settings, *, tokens: TokenObserver) -> QuestionRewriter | None:
-    """Return the language model as a rewriter, None where answers are extractive."""
-    if settings.answer_provider is AnswerProvider.EXTRACTIVE:
-        return None
-    return OpenAIQuestionRewriter(
-        endpoint=Endpoint(
-            base_url=settings.openai_base_url,
-            api_key=settings.openai_api_key.get_secret_value(),
-            timeout_seconds=REWRITE_TIMEOUT_SECONDS,
-            max_retries=0,
-        ),
-        model=settings.answer_model,
-        tokens=tokens,
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from ragcorp.application.embedding.query_cache import QueryCachingEmbedder
+from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
 from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
 from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.domain.ports.collections import Reranker
@@ -78,17 +79,20 @@ class Base:
     def embeds(self) -> bool:
         return self.embedder.model.dimensions > 0
 
+    def make_breaker(self) -> CircuitBreaker:
+        return CircuitBreaker(
+            failures=self.settings.circuit_breaker_failures,
+            cooldown_seconds=self.settings.circuit_breaker_cooldown_seconds,
+        )
+
     def closing(self, part: Part) -> Part:
-        """Return ``part``; it closes with the container."""
+        """Return ``part``, which closes with the container."""
         self.stack.push_async_callback(part.aclose)
         return part
 
 
 async def open_base(settings: Settings, dsn: str, *, own_embedder: Embedder | None, stack: AsyncExitStack) -> Base:
-    """Open the database and the embedder, the user's own or the configured one.
-
-    Raises ConfigurationError, StorageUnavailableError or IncompatibleEmbeddingsError.
-    """
+    """Open database and embedder. Raises ConfigurationError, StorageUnavailableError or IncompatibleEmbeddingsError."""
     inner = own_embedder or make_embedder(settings)
     stack.push_async_callback(inner.aclose)
     cache_observers = EmbeddingCacheObservers()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ragcorp.application.documents.delete import DeleteDocument
 from ragcorp.application.documents.list import ListDocuments
 from ragcorp.application.documents.restore import RestoreDocument
+from ragcorp.application.embedding.prune import PruneEmbeddings
 from ragcorp.application.keys.authenticate import Authenticate
 from ragcorp.application.upkeep.purge_worker import PurgeWorker
 from ragcorp.application.workspaces.choose_language import ChooseLanguage
@@ -19,8 +20,9 @@ from ragcorp.domain.ports.observers import EmbeddingCacheObservers, TokenObserve
 from ragcorp.domain.ports.text import DocumentParser
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.documents.store import PostgresDocumentStore
+from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
 from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
-from ragcorp.infrastructure.postgres.workspaces.languages import WorkspaceLanguages
+from ragcorp.infrastructure.postgres.workspaces.registry import WorkspaceLanguages
 from ragcorp.interface.use_cases import UseCases
 from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.answering import make_answer, make_context
@@ -33,7 +35,7 @@ from ragcorp.main.wiring.hydration import make_hydration
 from ragcorp.main.wiring.ingestion import make_ingestion
 from ragcorp.main.wiring.keys import make_authenticator
 from ragcorp.main.wiring.limits import make_budget
-from ragcorp.main.wiring.retrieval import require_names_of_their_own
+from ragcorp.main.wiring.retrieval import require_free_names
 from ragcorp.main.wiring.search import SearchParts, make_search
 from ragcorp.main.wiring.tracing import make_tracing
 
@@ -61,12 +63,9 @@ class Container:
 
 @asynccontextmanager
 async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = None) -> AsyncIterator[Container]:
-    """Open the database at ``dsn`` (the application role's) and wire the use cases.
-
-    Raises ConfigurationError, StorageUnavailableError or IncompatibleEmbeddingsError.
-    """
+    """Open the database at ``dsn`` (the application role's) and wire the use cases. Raises as ``open_base``."""
     parts = parts or Parts()
-    require_names_of_their_own(parts.sources)
+    require_free_names(parts.sources)
     async with AsyncExitStack() as stack:
         tracing = make_tracing(settings)
         if tracing is not None:
@@ -74,14 +73,13 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
         base = await open_base(settings, dsn, own_embedder=parts.embedder, stack=stack)
         authenticator = base.closing(make_authenticator(settings, base.database))
         files = make_files(settings, base.database)
-        hydration = make_hydration(
-            settings, database=base.database, embedder=base.embedder, scan=base.scan, keywords=base.repository
-        )
+        hydration = make_hydration(base)
         search_parts = make_search(base, parts, files=files, hydration=hydration)
         budget = make_budget(base)
         answer = make_answer(base, parts, search=search_parts.search, budget=budget, health=search_parts.model_health)
-        embedding = make_embedding(base)
-        ingestion = make_ingestion(base, embed_pending=embedding.embed_pending)
+        embedding_cache = PostgresEmbeddingCache(database=base.database)
+        embed_pending = make_embedding(base, embedding_cache)
+        ingestion = make_ingestion(base, embed_pending=embed_pending)
         use_cases = UseCases(
             search=search_parts.search,
             answer=answer,
@@ -98,8 +96,8 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             collections=make_collections(base, ingestion),
             graph=make_graph(base, budget),
             refresh_structure=ingestion.refresh_structure,
-            embed_pending=embedding.embed_pending,
-            prune_embeddings=embedding.prune,
+            embed_pending=embed_pending,
+            prune_embeddings=PruneEmbeddings(cache=embedding_cache),
             language=ChooseLanguage(
                 languages=WorkspaceLanguages(database=base.database), default_language=settings.default_language
             ),
@@ -112,7 +110,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             parser=ingestion.parser,
             use_cases=use_cases,
             search_parts=search_parts,
-            file_roots=files.roots,
+            file_roots=files.repository.roots,
             authenticator=authenticator,
             cache_observers=base.cache_observers,
             token_observers=base.token_observers,

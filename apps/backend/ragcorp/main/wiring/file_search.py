@@ -2,10 +2,7 @@
 
 from pathlib import Path
 
-from ragcorp.application.files.grep import GrepFiles
 from ragcorp.domain.exceptions import MissingExtraError
-from ragcorp.domain.files.values import FileAccess
-from ragcorp.domain.ports.file_search import FileDocuments, FileRepository
 from ragcorp.infrastructure.files.reading import FileReader
 from ragcorp.infrastructure.files.repository import LocalFileRepository
 from ragcorp.infrastructure.files.ripgrep import Ripgrep, find_ripgrep
@@ -26,21 +23,11 @@ def make_repository(settings: Settings) -> LocalFileRepository:
         max_file_bytes=settings.max_file_bytes,
         max_read_bytes=settings.files_max_read_bytes,
     )
-    search = Ripgrep(
-        roots=roots, binary=_ripgrep(needed=bool(roots.entries)), reader=reader, max_file_bytes=settings.max_file_bytes
-    )
-    return LocalFileRepository(roots=roots, reader=reader, search=search)
-
-
-def _ripgrep(*, needed: bool) -> Path:
     binary = find_ripgrep()
-    if binary is None and needed:
+    if binary is None and roots.entries:
         raise MissingExtraError(feature="Searching files (ALLOWED_PATHS)", extra="files")
-    return binary or Path("rg")
-
-
-def make_grep(settings: Settings, files: FileRepository, documents: FileDocuments, access: FileAccess) -> GrepFiles:
-    return GrepFiles(files=files, documents=documents, access=access, timeout_seconds=settings.grep_timeout_seconds)
+    search = Ripgrep(roots=roots, binary=binary or Path("rg"), reader=reader, max_file_bytes=settings.max_file_bytes)
+    return LocalFileRepository(roots=roots, reader=reader, search=search)
 
 
 def logical_path(roots: tuple[Root, ...], path: Path) -> str | None:

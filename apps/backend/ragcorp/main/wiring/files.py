@@ -5,17 +5,15 @@ from dataclasses import dataclass
 from ragcorp.application.files.candidates import FileCandidates
 from ragcorp.application.files.grep import GrepFiles
 from ragcorp.application.files.read import ReadFile
-from ragcorp.application.retrieval.search.routed_candidates import RoutedCandidateStore
 from ragcorp.application.retrieval.sources.files import FileGrepSource
-from ragcorp.domain.files.values import FILES, FileAccess
-from ragcorp.domain.ports.collections import CandidateStore
+from ragcorp.domain.files.values import FileAccess
 from ragcorp.domain.ports.file_search import FileRepository
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.files.documents import PostgresFileDocuments
-from ragcorp.infrastructure.postgres.lexical.term_frequencies import PostgresTermFrequencies
+from ragcorp.infrastructure.postgres.lexical.text_analysis import PostgresTermFrequencies
 from ragcorp.main.settings.schema import Settings
-from ragcorp.main.wiring.file_search import make_grep, make_repository
+from ragcorp.main.wiring.file_search import make_repository
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,21 +26,15 @@ class FileParts:
     source: FileGrepSource | None
     candidates: FileCandidates
 
-    @property
-    def roots(self) -> tuple[str, ...]:
-        return self.repository.roots
-
-    def stored_with(self, store: CandidateStore) -> CandidateStore:
-        """Return a store of the passages of files and of ``store``."""
-        return RoutedCandidateStore(default=store, by_collection={FILES: self.candidates})
-
 
 def make_files(settings: Settings, database: Database) -> FileParts:
     """Raises ConfigurationError for invalid roots."""
     repository = make_repository(settings)
     documents = PostgresFileDocuments(database=database, place_of=repository.place)
     access = FileAccess(workspace=settings.files_workspace, sensitivity=Sensitivity.parse(settings.files_sensitivity))
-    grep = make_grep(settings, repository, documents, access)
+    grep = GrepFiles(
+        files=repository, documents=documents, access=access, timeout_seconds=settings.grep_timeout_seconds
+    )
     source = FileGrepSource(
         files=grep,
         frequencies=PostgresTermFrequencies(database=database, default_language=settings.default_language),

@@ -1,26 +1,23 @@
-"""Builds the knowledge graph: its use cases, its source, and the language model that extracts facts."""
+"""Builds the knowledge graph: use cases and source."""
 
 from ragcorp.application.graph.delete import DeleteFromGraph
 from ragcorp.application.graph.extract_facts import ExtractFacts
 from ragcorp.application.graph.load import LoadGraph
 from ragcorp.application.graph.read import ReadGraph
 from ragcorp.application.graph.save import SaveDrafts
-from ragcorp.application.limits.token_budget import ExtractsWithinBudget, TokenBudget
+from ragcorp.application.limits.token_budget import TokenBudget
 from ragcorp.application.retrieval.sources.graph import GraphSource
 from ragcorp.domain.graph import EntityDraft, FactDraft
-from ragcorp.domain.ports.graph import FactExtractor
 from ragcorp.domain.ports.models import Embedder
-from ragcorp.domain.ports.observers import TokenObserver
-from ragcorp.infrastructure.openai_compatible.client import Endpoint
-from ragcorp.infrastructure.openai_compatible.fact_extractor import OpenAIFactExtractor
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.graph.extractions import PostgresExtractionStore
 from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
 from ragcorp.infrastructure.postgres.graph.search import GraphSearchOptions, PostgresGraphSearch
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
 from ragcorp.interface.use_cases import GraphUseCases
-from ragcorp.main.settings.schema import AnswerProvider, Settings
+from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.base import Base
+from ragcorp.main.wiring.models import make_extractor
 
 SHARE_OF_DEADLINE = 0.8
 """The statement timeout as a share of the source's deadline, so that its connection is clean by then."""
@@ -30,7 +27,7 @@ def make_graph(base: Base, budget: TokenBudget) -> GraphUseCases:
     settings, database = base.settings, base.database
     extractor = make_extractor(settings, tokens=base.token_observers)
     if extractor is not None:
-        extractor = ExtractsWithinBudget(extractor=base.closing(extractor), budget=budget)
+        base.closing(extractor)
     repository = PostgresGraphRepository(database=database)
     save_entities = SaveDrafts[EntityDraft](
         save=repository.save_entities, max_metadata_bytes=settings.max_metadata_bytes
@@ -42,7 +39,9 @@ def make_graph(base: Base, budget: TokenBudget) -> GraphUseCases:
         read=ReadGraph(repository=repository),
         delete=DeleteFromGraph(repository=repository),
         load=LoadGraph(entities=save_entities, facts=save_facts, default_language=settings.default_language),
-        extract=ExtractFacts(extractor=extractor, store=PostgresExtractionStore(database=database)),
+        extract=ExtractFacts(
+            extractor=extractor, store=PostgresExtractionStore(database=database), require_budget=budget.require
+        ),
     )
 
 
@@ -57,18 +56,3 @@ def graph_source(settings: Settings, database: Database, embedder: Embedder, mod
         ),
     )
     return GraphSource(embedder=embedder, search=search)
-
-
-def make_extractor(settings: Settings, *, tokens: TokenObserver) -> FactExtractor | None:
-    """Return the language model as an extractor, None where answers are extractive."""
-    if settings.answer_provider is AnswerProvider.EXTRACTIVE:
-        return None
-    return OpenAIFactExtractor(
-        endpoint=Endpoint(
-            base_url=settings.openai_base_url,
-            api_key=settings.openai_api_key.get_secret_value(),
-            timeout_seconds=settings.answer_timeout_seconds,
-        ),
-        model=settings.answer_model,
-        tokens=tokens,
-    )

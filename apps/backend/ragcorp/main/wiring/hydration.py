@@ -2,22 +2,19 @@
 
 from dataclasses import dataclass
 
-from ragcorp.application.hydration.budget_filling import KeywordChunks
 from ragcorp.application.hydration.hydrate import HydrateEpisode, HydrationOptions
 from ragcorp.application.hydration.introspect import IntrospectHydration
-from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
 from ragcorp.application.retrieval.sources.structure import StructureSource
 from ragcorp.application.structure.anchor_lookup import AnchorLookup
 from ragcorp.application.structure.anchors import AnchorOptions
-from ragcorp.domain.ports.models import Embedder
 from ragcorp.domain.structure.hydration import HydrationLimits
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.dense.search import VectorScan
 from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
-from ragcorp.infrastructure.postgres.lexical.term_frequencies import PostgresTermFrequencies
+from ragcorp.infrastructure.postgres.lexical.text_analysis import PostgresTermFrequencies
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
 from ragcorp.infrastructure.postgres.structure.index import PostgresStructureIndex
 from ragcorp.main.settings.schema import Settings
+from ragcorp.main.wiring.base import Base
 
 DEFAULT_SIMILARITY = 0.7
 """For a model without a stored threshold: the design document's value, on OpenAI's scale."""
@@ -39,21 +36,20 @@ def structure_source(settings: Settings, database: Database) -> StructureSource:
     return StructureSource(index=index, anchors=anchors)
 
 
-def make_hydration(
-    settings: Settings, *, database: Database, embedder: Embedder, scan: VectorScan, keywords: KeywordChunks
-) -> HydrationParts:
+def make_hydration(base: Base) -> HydrationParts:
     """Return hydration and the store of episodes. Without vectors only anchors are hydrated."""
+    settings, database = base.settings, base.database
     episodes = PostgresEpisodeStore(database=database)
     hydrate = HydrateEpisode(
-        index=PostgresStructureIndex(database, scan=scan),
+        index=PostgresStructureIndex(database, scan=base.scan),
         episodes=episodes,
-        embedder=embedder,
-        keywords=keywords,
+        embedder=base.embedder,
+        keywords=base.repository,
         frequencies=_frequencies(settings, database),
         options=HydrationOptions(
             anchors=_anchor_options(settings),
             semantic=settings.enable_semantic_ranking,
-            threshold=similarity_threshold(settings, scan.model),
+            threshold=similarity_threshold(settings, base.model),
             limits=HydrationLimits(
                 max_tokens=settings.hydration_max_tokens,
                 max_entities=settings.hydration_max_entities,
@@ -63,9 +59,7 @@ def make_hydration(
             timeout_seconds=settings.search_timeout_seconds,
             semantic_timeout_seconds=settings.source_timeout_seconds,
         ),
-        breaker=CircuitBreaker(
-            failures=settings.circuit_breaker_failures, cooldown_seconds=settings.circuit_breaker_cooldown_seconds
-        ),
+        breaker=base.make_breaker(),
     )
     return HydrationParts(hydrate=hydrate, introspect=IntrospectHydration(episodes=episodes), episodes=episodes)
 

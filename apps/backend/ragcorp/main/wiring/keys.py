@@ -7,7 +7,6 @@ from ragcorp.application.keys.authenticate import Authenticate
 from ragcorp.application.keys.credentials import CredentialDigests
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
-from ragcorp.main.settings.principals import local_caller
 from ragcorp.main.settings.schema import Settings
 
 
@@ -16,7 +15,7 @@ def make_authenticator(settings: Settings, database: Database) -> Authenticate:
     return Authenticate(
         store=store,
         digests=make_digests(settings, store),
-        local=local_caller(settings),
+        local=settings.local_caller,
         trust_seconds=settings.key_cache_seconds,
         clock=time.monotonic,
         now=utc_now,

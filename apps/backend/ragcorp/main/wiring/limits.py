@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from ragcorp.application.limits.token_budget import TokenBudget
-from ragcorp.infrastructure.postgres.keys.token_usage import PostgresTokenUsage
+from ragcorp.infrastructure.postgres.keys.store import PostgresTokenUsage
 from ragcorp.infrastructure.sandbox.pool import WALL
 from ragcorp.main.settings.schema import AnswerProvider, Settings
 from ragcorp.main.wiring.answering import REWRITE_TIMEOUT_SECONDS

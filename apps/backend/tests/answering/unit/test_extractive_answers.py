@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcorp.infrastructure.extractive.phrasing import MAX_CHARACTERS, MAX_STATEMENTS
@@ -161,7 +161,6 @@ LINES = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     documents=st.lists(LINES, min_size=1, max_size=4),
     question=st.sampled_from(

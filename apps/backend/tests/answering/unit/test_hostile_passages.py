@@ -12,7 +12,7 @@ from answering.unit.test_spoken import Memories, Said
 
 from ragcorp.domain.answers import QuotedPiece
 from ragcorp.infrastructure.extractive import answerer
-from ragcorp.infrastructure.extractive.phrasing import worded
+from ragcorp.infrastructure.extractive.phrasing import quoted_pieces
 from ragcorp.infrastructure.extractive.selection import Chosen
 from ragcorp.infrastructure.extractive.statements import MAX_STATEMENTS_READ, statements
 from support.answering.passages import PlainTexts
@@ -91,9 +91,9 @@ async def test_the_choice_is_made_off_the_event_loop(monkeypatch: pytest.MonkeyP
 
     def recorded(chosen: Sequence[Chosen], *, language: str) -> list[QuotedPiece]:
         threads.append(threading.get_ident())
-        return worded(chosen, language=language)
+        return quoted_pieces(chosen, language=language)
 
-    monkeypatch.setattr(answerer, "worded", recorded)
+    monkeypatch.setattr(answerer, "quoted_pieces", recorded)
     assert (await Memories(Said(text=TERM)).ask(ASKED)).text == f"«{TERM}» [1]"
     assert len(threads) == 1
     assert threads != [threading.get_ident()]

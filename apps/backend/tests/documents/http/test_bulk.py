@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.interface.http.protocol.ndjson import lines
+from ragcorp.interface.http.protocol.streamed_body import lines
 from ragcorp.interface.http.streams import line_stream
 from ragcorp.interface.http.streams.response_buffer import ResponseBuffer
 from support.fixtures.http import MakeApp, Serve, with_each_parser

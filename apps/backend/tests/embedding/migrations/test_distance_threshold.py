@@ -8,9 +8,8 @@ from alembic import command
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.evaluation.calibration import Calibration
 from ragcorp.infrastructure.postgres.administration.migrations import alembic_config, migrate
-from ragcorp.infrastructure.postgres.models.calibration import PostgresCalibrationStore
 from ragcorp.infrastructure.postgres.models.embedding_models import DEFAULT_MODEL, DISTANCE_THRESHOLDS
-from ragcorp.infrastructure.postgres.models.registry import ActiveModel, active_model
+from ragcorp.infrastructure.postgres.models.registry import ActiveModel, PostgresCalibrationStore, active_model
 from support.storage.migrations import MODEL, connected, one
 from support.storage.postgres import open_database
 

@@ -194,7 +194,7 @@ async def test_savers_deleters_and_embedders_never_fail_for_one_another(
     await asyncio.sleep(0.1)  # the last leases end
     await embed_all(backlog)
     page = await repository.list_page(DocumentSelection(), principal=ANYONE, limit=99)
-    expected = sum(item.chunks for item in page.documents)
+    expected = sum(item.chunks for item in page.items)
     similar = await repository.find_similar_chunks(EAST, principal=ANYONE, limit=200)
     assert similar.seen == 1.0
     assert len(similar.ranked_list) == expected

@@ -19,7 +19,7 @@ from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE
 from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
 from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
-from ragcorp.infrastructure.postgres.items.rows import content_hash
+from ragcorp.infrastructure.postgres.items.writes import content_hash
 from ragcorp.infrastructure.postgres.tables.embedded import HISTORY, MEMORY, OF_ITEMS
 from support.conformance.stored_items import NOON, OTHER, draft
 from support.models.embedders import TEST_MODEL, BrokenEmbedder, HashingEmbedder

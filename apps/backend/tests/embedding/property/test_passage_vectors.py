@@ -115,7 +115,6 @@ def check(data: st.DataObject) -> None:
     asyncio.run(run(steps, pauses=pauses, memory=data.draw(st.booleans()), known=known))
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_every_passage_is_embedded_at_most_once_at_a_time_and_everyone_is_served(data: st.DataObject) -> None:
     check(data)

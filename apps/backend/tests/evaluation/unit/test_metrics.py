@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcorp.evaluation.metrics import METRICS, first_relevant_rank, ndcg, recall, reciprocal_rank
@@ -65,7 +65,6 @@ def test_a_document_stands_where_its_best_passage_stands() -> None:
     assert ranking == (("b", 0.9), ("a", 0.8), ("c", 0.6))
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     judged=st.lists(
         st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(0, 3), max_size=12), min_size=1, max_size=4

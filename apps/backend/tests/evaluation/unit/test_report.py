@@ -93,7 +93,7 @@ def test_a_comparison_names_the_queries_that_changed_most() -> None:
 
 
 def test_a_comparison_shows_as_many_as_asked_for() -> None:
-    assert [each.query.id for each in compare(SET, BEFORE, AFTER, resampling=FEW, shown=1).gained] == ["q3"]
+    assert [each.query.id for each in compare(SET, BEFORE, AFTER, resampling=FEW, most=1).gained] == ["q3"]
 
 
 def test_a_sample_takes_each_nth_query() -> None:

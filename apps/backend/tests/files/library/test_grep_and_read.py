@@ -11,8 +11,8 @@ import ragcorp
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.files.values import GrepMode
 from ragcorp.domain.search.requests import SearchRequest
-from ragcorp.interface.library.files import grep_request, search_request
 from ragcorp.interface.library.rag import Rag
+from ragcorp.interface.library.requests import grep_request, search_request
 from ragcorp.interface.request_values import parse_filters
 from ragcorp.main.opening.library import open_rag
 

@@ -7,6 +7,7 @@ from alembic import command
 
 from ragcorp.infrastructure.postgres.administration.migrations import alembic_config
 from support.storage.migrations import MODEL, connected, fill, one
+from support.storage.schema import require_schema
 
 INDEXES = "SELECT string_agg(indexname, ' ' ORDER BY indexname) FROM pg_indexes WHERE indexname ~ 'path|plain|relative'"
 
@@ -15,7 +16,7 @@ INDEXES = "SELECT string_agg(indexname, ' ' ORDER BY indexname) FROM pg_indexes 
 async def test_up_check_down_up(owner_dsn: str) -> None:
     await fill(owner_dsn)
     config = alembic_config(owner_dsn, embedding_model=MODEL)
-    command.check(config)
+    require_schema(owner_dsn)
     command.downgrade(config, "012")
     assert one(owner_dsn, "SELECT to_regproc('plain_path') IS NULL")
     assert one(owner_dsn, INDEXES) == "ix_documents_workspace_path"
@@ -26,5 +27,5 @@ async def test_up_check_down_up(owner_dsn: str) -> None:
         "ix_documents_workspace_plain_external_id ix_documents_workspace_plain_path ix_folder_files_relative"
     )
     command.upgrade(config, "head")
-    command.check(config)
+    require_schema(owner_dsn)
     assert one(owner_dsn, "SELECT count(*) FROM documents WHERE plain_path(path) = 'srv/docs/' || external_id") == 5

@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 from benchmarks.wire import traced
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.domain.ports.file_search import FileLines, KnownLines
+from ragcorp.domain.ports.file_search import FileLines, StoredLines
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres.collections import candidate_statements
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
@@ -43,7 +43,7 @@ async def index_of(database: Database, asked: FileLines, **options: Any) -> int 
 
 async def test_a_file_that_is_no_document_is_readable_and_has_no_chunk(database: Database) -> None:
     await store(database, file_of("a.md", "el plazo"))
-    assert await known(database, lines("docs/b.md", "b.md"), lines("docs/B.md")) == [KnownLines(), KnownLines()]
+    assert await known(database, lines("docs/b.md", "b.md"), lines("docs/B.md")) == [StoredLines(), StoredLines()]
     assert await known(database) == []
 
 
@@ -170,9 +170,9 @@ async def test_a_document_that_the_caller_may_not_read_withholds_its_file(
 ) -> None:
     writer = Principal(subject="ana", groups=frozenset({"legal"}))
     await store(database, file_of("a.md", "el plazo", **attributes), principal=writer)
-    assert await known(database, lines("docs/a.md", "a.md"), principal=BETO) == [KnownLines(readable=False)]
+    assert await known(database, lines("docs/a.md", "a.md"), principal=BETO) == [StoredLines(readable=False)]
     assert await known(database, lines("docs/a.md", "a.md"), principal=BETO, language="en") == [
-        KnownLines(readable=False)
+        StoredLines(readable=False)
     ]
     (mine,) = await known(database, lines("docs/a.md", "a.md", whole=("el plazo",)), principal=writer)
     assert (mine.readable, mine.document, mine.chunk is not None) == (True, True, True)
@@ -187,7 +187,7 @@ async def test_one_of_several_that_may_not_be_read_withholds_the_file(database: 
         principal=ANA,
     )
     (other,) = await known(database, lines("docs/a.md", "a.md"), principal=BETO)
-    assert other == KnownLines(readable=False)
+    assert other == StoredLines(readable=False)
     (bare,) = await known(database, lines("a.md"), principal=BETO)
     assert bare.chunk is not None
 
@@ -200,10 +200,10 @@ async def test_a_document_of_a_path_below_any_root_withholds_but_is_not_the_file
         principal=ANA,
     )
     assert await known(database, lines("code/sub/a.md"), lines("code/b.md"), principal=BETO) == [
-        KnownLines(readable=False),
-        KnownLines(),
+        StoredLines(readable=False),
+        StoredLines(),
     ]
-    assert await known(database, lines("code/sub/a.md"), principal=ANA) == [KnownLines()]
+    assert await known(database, lines("code/sub/a.md"), principal=ANA) == [StoredLines()]
 
 
 async def test_a_name_is_known_in_both_forms_of_unicode(database: Database) -> None:
@@ -243,7 +243,7 @@ async def test_filters_are_those_of_a_search_of_chunks(database: Database) -> No
         (answer,) = await known(database, lines("a.md"), **filters)
         assert (answer.passes, answer.readable, answer.chunk is not None) == (passes, True, passes), filters
     (foreign,) = await known(database, lines("b.md"), language="en")
-    assert foreign == KnownLines(), "of what is not stored storage says nothing"
+    assert foreign == StoredLines(), "of what is not stored storage says nothing"
 
 
 async def test_deleted_documents_withhold_only_and_other_workspaces_do_not_count(database: Database) -> None:
@@ -253,8 +253,8 @@ async def test_deleted_documents_withhold_only_and_other_workspaces_do_not_count
     await store(database, file_of("b.md", "plazo", **private), principal=replace(ANA, workspace="other"))
     await repository.soft_delete_one("a.md", principal=ANA)
     asked = (lines("a.md"), lines("b.md"))
-    assert await known(database, *asked, principal=BETO) == [KnownLines(readable=False), KnownLines()]
-    assert await known(database, *asked, principal=ANA, language="en") == [KnownLines(), KnownLines()]
+    assert await known(database, *asked, principal=BETO) == [StoredLines(readable=False), StoredLines()]
+    assert await known(database, *asked, principal=ANA, language="en") == [StoredLines(), StoredLines()]
 
 
 async def test_two_hundred_passages_are_one_statement_each_with_its_chunk(database: Database, dsn: str) -> None:
@@ -267,7 +267,7 @@ async def test_two_hundred_passages_are_one_statement_each_with_its_chunk(databa
     ]
     with traced() as trace:
         async with open_database(dsn) as watched:
-            answers = await PostgresFileDocuments(database=watched).known([*asked, lines("s.md")], principal=BETO)
+            answers = await PostgresFileDocuments(database=watched).look_up([*asked, lines("s.md")], principal=BETO)
             seen = trace.take()
     assert [each.chunk and each.chunk.chunk_index for each in answers] == [*range(199), None]
     assert [each.readable for each in answers] == [True] * 199 + [False]

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragcorp.domain.documents import ChunkDraft
-from ragcorp.domain.ports.file_search import KnownLines
+from ragcorp.domain.ports.file_search import StoredLines
 from support.files.documents import HTML, file_of, known, lines, store
 from support.storage.postgres import open_database
 
@@ -66,12 +66,12 @@ def test_the_chunk_is_the_one_that_the_rule_says(
         for start, length, matched, texts, whole in passages
     ]
 
-    async def run() -> list[KnownLines]:
+    async def run() -> list[StoredLines]:
         with psycopg.connect(owner_dsn, autocommit=True) as connection:
             connection.execute("DELETE FROM documents")
         async with open_database(dsn) as database:
             await store(database, file_of("a.md", *contents, media_type="text/plain" if kept else HTML))
-            answers: list[KnownLines] = await known(database, *asked)
+            answers: list[StoredLines] = await known(database, *asked)
             return answers
 
     assert [each.chunk and each.chunk.chunk_index for each in asyncio.run(run())] == [

@@ -130,7 +130,7 @@ async def test_a_file_whose_document_may_not_be_read_is_withheld_wherever_its_ke
 
 async def test_without_the_documents_nothing_is_read(root: Path) -> None:
     class Out:
-        async def known(self, *_: object, **__: object) -> list[object]:
+        async def look_up(self, *_: object, **__: object) -> list[object]:
             raise StorageUnavailableError("out")
 
     with pytest.raises(StorageUnavailableError):

@@ -201,7 +201,7 @@ class TestWhoMayFind:
 
     async def test_fails_closed_without_the_database(self, tmp_path: Path) -> None:
         class Down(StoredFiles):
-            async def known(self, *_: object, **__: object) -> list[object]:  # type: ignore[override]
+            async def look_up(self, *_: object, **__: object) -> list[object]:  # type: ignore[override]
                 raise StorageUnavailableError("PostgreSQL cannot be reached.")
 
         docs = write(tmp_path / "docs", {"a.txt": "clave"})

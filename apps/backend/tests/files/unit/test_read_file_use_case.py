@@ -18,7 +18,7 @@ from ragcorp.domain.exceptions import (
 )
 from ragcorp.domain.files.values import FileAccess, FileText
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.file_search import FileLines, KnownLines
+from ragcorp.domain.ports.file_search import FileLines, StoredLines
 from ragcorp.domain.principal import Principal, Sensitivity
 from support.files.roots import (
     MAX_READ,
@@ -82,9 +82,9 @@ async def test_a_withheld_document_looks_like_what_lies_outside_even_by_its_size
 
 async def test_nothing_is_read_while_the_documents_cannot_be_asked(docs: Path) -> None:
     class Down:
-        async def known(
+        async def look_up(
             self, lines: Sequence[FileLines], *, principal: Principal, filters: Filters = ()
-        ) -> list[KnownLines]:
+        ) -> list[StoredLines]:
             raise StorageUnavailableError("The database is down.")
 
     with pytest.raises(StorageUnavailableError):
@@ -107,11 +107,11 @@ async def test_a_file_that_takes_the_place_of_the_checked_one_in_another_root_is
     roots = roots_of(docs, docs.parent / "code")
 
     class Removing(WithheldDocuments):
-        async def known(
+        async def look_up(
             self, lines: Sequence[FileLines], *, principal: Principal, filters: Filters = ()
-        ) -> list[KnownLines]:
+        ) -> list[StoredLines]:
             (docs / "a.md").unlink()
-            return [KnownLines() for _ in lines]
+            return [StoredLines() for _ in lines]
 
     with pytest.raises(FileAccessError, match="NOT_FOUND"):
         await read_file_over(roots, documents=Removing()).read("docs/a.md", principal=READER)

@@ -8,6 +8,7 @@ from alembic import command
 
 from ragcorp.infrastructure.postgres.administration.migrations import alembic_config, migrate
 from support.storage.migrations import MODEL, connected, fill, one
+from support.storage.schema import require_schema
 
 INSERT = """
     INSERT INTO folder_files (workspace, folder, external_id, relative, content_hashes)
@@ -21,12 +22,12 @@ async def test_up_check_down_up(owner_dsn: str) -> None:
     with connected(owner_dsn) as connection:
         connection.execute(INSERT)
     config = alembic_config(owner_dsn, embedding_model=MODEL)
-    command.check(config)
+    require_schema(owner_dsn)
     command.downgrade(config, "011")
     assert one(owner_dsn, "SELECT to_regclass('folder_files') IS NULL")
     assert one(owner_dsn, "SELECT count(*) FROM documents") == 5
     command.upgrade(config, "head")
-    command.check(config)
+    require_schema(owner_dsn)
     assert one(owner_dsn, "SELECT count(*) FROM folder_files") == 0
 
 

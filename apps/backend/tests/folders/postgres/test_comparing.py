@@ -15,7 +15,7 @@ from ragcorp.application.folders.documents import is_settled
 from ragcorp.domain.documents import DocumentAttributes, SourceFile
 from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.ingestion import IngestRequest
-from ragcorp.domain.ports.folders import FileClaim, FileStamp, FoundFile, SyncCounts, WatchKind
+from ragcorp.domain.ports.folders import FileClaim, FileStamp, ScannedFile, SyncCounts, WatchKind
 from ragcorp.domain.principal import Principal
 from ragcorp.main.wiring.base import Parts
 from support.files.watched_trees import Events, Folder, FolderOf, put
@@ -241,7 +241,7 @@ async def test_a_large_tree_keeps_no_contents(folder: Folder) -> None:
     """What a scan returns knows of its files by name and stamp alone."""
     put(folder.root / "a.md", "x" * 1000)
     (found_file,) = folder.files.scan(folder.files.locate(folder.root)).files
-    assert isinstance(found_file, FoundFile)
+    assert isinstance(found_file, ScannedFile)
     assert {type(value) for value in found_file.stamp} == {int}
 
 
@@ -255,7 +255,7 @@ async def test_a_claim_on_what_others_stored_is_none(folder: Folder, dsn: str) -
     )
     tree = folder.files.locate(folder.root)
     await folder.records.claim(tree.key, [FileClaim("a.md", "a.md", content_hash(request))], principal=ANYONE)
-    (known,) = await folder.records.known(tree.key, prefix="", principal=ANYONE)
+    (known,) = await folder.records.recorded(tree.key, prefix="", principal=ANYONE)
     assert (known.stored, known.owned) == (True, False)
     assert await folder.records.forget(tree.key, ["a.md"], principal=ANYONE) == frozenset()
     assert count(dsn, "folder_files") == 0
@@ -267,7 +267,7 @@ async def test_another_workspace_is_another_tree(folder: Folder) -> None:
     await folder.once()
     tree = folder.files.locate(folder.root)
     other = Principal(workspace="other")
-    assert await folder.records.known(tree.key, prefix="", principal=other) == []
+    assert await folder.records.recorded(tree.key, prefix="", principal=other) == []
     assert await folder.records.forget(tree.key, ["a.md"], principal=other) == frozenset()
     with pytest.raises(NotFoundError):
         await folder.rag.as_principal(other).document("a.md")

@@ -11,7 +11,7 @@ import pytest
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.extraction import Extraction
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
-from ragcorp.infrastructure.openai_compatible.fact_extractor import OpenAIFactExtractor, borne_out
+from ragcorp.infrastructure.openai_compatible.fact_extractor import OpenAIFactExtractor, supported_facts
 from support.graph.facts import day
 from support.models.openai_server import FakeOpenAI, openai_server
 
@@ -104,7 +104,7 @@ def test_what_the_text_does_not_bear_out_is_dropped_and_counted(change: dict[str
         "valid_from": None,
         "quote": "Ana vive en Goa",
     }
-    extraction = borne_out(answer({**GOOD, **change}, other), text=TEXT)
+    extraction = supported_facts(answer({**GOOD, **change}, other), text=TEXT)
     assert ([fact.subject for fact in extraction.facts], extraction.dropped) == (["Ana"], 1)
 
 
@@ -120,14 +120,14 @@ def test_what_the_text_does_not_bear_out_is_dropped_and_counted(change: dict[str
 )
 def test_a_date_says_no_more_than_the_text(text: str, given: str, kept: str) -> None:
     said = {**GOOD, "valid_from": given, "valid_to": None, "quote": "María Pérez dirige Zafiro"}
-    (fact,) = borne_out(answer(said), text=f"María Pérez dirige Zafiro {text}.").facts
+    (fact,) = supported_facts(answer(said), text=f"María Pérez dirige Zafiro {text}.").facts
     assert fact.valid_from is not None
     assert fact.valid_from.date().isoformat() == kept
 
 
 def test_the_same_fact_twice_is_one() -> None:
-    assert len(borne_out(answer(GOOD, GOOD), text=TEXT).facts) == 1
-    assert borne_out(answer(), text=TEXT) == Extraction(facts=())
+    assert len(supported_facts(answer(GOOD, GOOD), text=TEXT).facts) == 1
+    assert supported_facts(answer(), text=TEXT) == Extraction(facts=())
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ async def documents(database: Database) -> PostgresDocumentRepository:
 
 
 async def facts_of(graph: PostgresGraphRepository, principal: Principal = ANYONE) -> list[Fact]:
-    return list((await graph.list_facts(GraphSelection(), principal=principal, limit=100)).facts)
+    return list((await graph.list_facts(GraphSelection(), principal=principal, limit=100)).items)
 
 
 async def texts(graph: PostgresGraphRepository, principal: Principal = ANYONE) -> list[str]:
@@ -126,7 +126,7 @@ async def test_a_chunk_that_went_away_takes_its_facts_and_the_same_text_costs_no
     kept = {fact.text: fact.external_id for fact in await facts_of(graph)}
     assert kept["Ana -> Zafiro: dirige"] == names["Ana -> Zafiro: dirige"]
     page = await graph.list_entities(GraphSelection(), principal=ANYONE, limit=100)
-    assert {one.name for one in page.entities} == {"Ana", "Zafiro", "Eva", "Onix"}
+    assert {one.name for one in page.items} == {"Ana", "Zafiro", "Eva", "Onix"}
 
 
 async def test_nothing_is_kept_of_a_text_that_is_gone(
@@ -170,7 +170,7 @@ async def test_facts_are_as_visible_as_their_document_and_hidden_text_is_not_sen
     # Ana is one node of both; through the open fact it shows, Topacio does not
     assert secret.subject.external_id == named("ana", kind="person")
     page = await graph.list_entities(GraphSelection(), principal=low, limit=9)
-    assert [one.name for one in page.entities] == ["Zafiro", "Ana"]
+    assert [one.name for one in page.items] == ["Zafiro", "Ana"]
 
 
 async def test_one_document_or_so_many_chunks_only(
@@ -211,11 +211,11 @@ async def test_a_chunk_that_goes_while_the_model_reads_leaves_no_fact(
 ) -> None:
     await documents.save_many([written("a.md", "Ana dirige Zafiro.")], principal=ANYONE)
     store = PostgresExtractionStore(database=database)
-    assert extract._extractor is not None
-    (task,) = await store.waiting(extract._extractor.version, principal=ANYONE, document=None, limit=9)
-    extraction = await extract._extractor.extract(title=task.title, text=task.content)
+    assert extract.extractor is not None
+    (task,) = await store.waiting(extract.extractor.version, principal=ANYONE, document=None, limit=9)
+    extraction = await extract.extractor.extract(title=task.title, text=task.content)
     await documents.save_many([written("a.md", "Otra cosa.")], principal=ANYONE)
-    assert await store.store(task, extraction, version=extract._extractor.version, principal=ANYONE) == 0
+    assert await store.store(task, extraction, version=extract.extractor.version, principal=ANYONE) == 0
     assert await texts(graph) == []
 
 

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from ragcorp.domain.documents import IngestStatus
+from ragcorp.domain.documents import IngestStatus, WriteFailure
 from ragcorp.domain.exceptions import ConflictError, NotFoundError
-from ragcorp.domain.graph import EntityReference, FactDraft, GraphFailure, GraphSelection, Provenance
+from ragcorp.domain.graph import EntityReference, FactDraft, GraphSelection, Provenance
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
@@ -23,13 +23,13 @@ CREATED, UPDATED, UNCHANGED = IngestStatus.CREATED, IngestStatus.UPDATED, Ingest
 
 
 def failure_of(outcome: object) -> Exception:
-    assert isinstance(outcome, GraphFailure)
+    assert isinstance(outcome, WriteFailure)
     return outcome.error
 
 
 async def entity_names(graph: PostgresGraphRepository, principal: Principal = ANYONE, **selection: str) -> list[str]:
     page = await graph.list_entities(GraphSelection(**selection), principal=principal, limit=100)
-    return [one.name for one in page.entities]
+    return [one.name for one in page.items]
 
 
 async def rows(database: Database, table: str) -> int:
@@ -57,7 +57,7 @@ async def test_what_is_stored_twice_is_stored_once(graph: PostgresGraphRepositor
     assert await statuses(graph, said("ana lopez", "Dirige", "ZAFIRO", valid_from=day(2025))) == [UPDATED]
     assert await statuses(graph, said("Anita", "dirige", "Zafiro", valid_from=day(2026))) == [CREATED]
     page = await graph.list_facts(GraphSelection(), principal=ANYONE, limit=100)
-    assert {(one.subject.external_id, one.object.external_id) for one in page.facts} == {
+    assert {(one.subject.external_id, one.object.external_id) for one in page.items} == {
         (named("ana lopez", kind="person"), named("zafiro"))
     }
 
@@ -89,7 +89,7 @@ async def test_names_are_found_without_accents_and_case_and_tell_signs_apart(gra
     assert await entity_names(graph, name="%") == []
     await graph.save_facts([said("c++", "deriva de", "c"), said("🚀", "vuela sobre", "東京")], principal=ANYONE)
     page = await graph.list_facts(GraphSelection(), principal=ANYONE, limit=10)
-    assert {one.text for one in page.facts} == {"C++ -> C: deriva de", "🚀 -> 東京: vuela sobre"}
+    assert {one.text for one in page.items} == {"C++ -> C: deriva de", "🚀 -> 東京: vuela sobre"}
 
 
 async def test_a_kind_that_is_named_must_be_that_of_the_entity(graph: PostgresGraphRepository) -> None:
@@ -104,7 +104,7 @@ async def test_a_kind_that_is_named_must_be_that_of_the_entity(graph: PostgresGr
 
     await graph.save_facts([living(None), living("place"), living("person")], principal=ANYONE)
     page = await graph.list_facts(GraphSelection(entity=named("cordoba", kind="place")), principal=ANYONE, limit=10)
-    assert len(page.facts) == 2
+    assert len(page.items) == 2
     assert (await graph.get_entity(named("cordoba", kind="person"), principal=ANYONE)).declared is False
 
 
@@ -147,13 +147,13 @@ async def test_pages_follow_one_another_and_filters_narrow_them(graph: PostgresG
     facts = [said("Ana", f"dato {n}", "Bea", external_id=f"f/{n}", metadata={"n": n % 2}) for n in range(5)]
     await graph.save_facts(facts, principal=ANYONE)
     first = await graph.list_facts(GraphSelection(prefix="f/"), principal=ANYONE, limit=3)
-    assert [one.external_id for one in first.facts] == ["f/0", "f/1", "f/2"]
+    assert [one.external_id for one in first.items] == ["f/0", "f/1", "f/2"]
     rest = await graph.list_facts(GraphSelection(prefix="f/"), principal=ANYONE, limit=3, after=first.next_after)
-    assert ([one.external_id for one in rest.facts], rest.next_after) == (["f/3", "f/4"], None)
+    assert ([one.external_id for one in rest.items], rest.next_after) == (["f/3", "f/4"], None)
     odd = await graph.list_facts(GraphSelection(filters=where(n=1)), principal=ANYONE, limit=9)
-    assert [one.external_id for one in odd.facts] == ["f/1", "f/3"]
+    assert [one.external_id for one in odd.items] == ["f/1", "f/3"]
     nobody = await graph.list_facts(GraphSelection(prefix="f/%"), principal=ANYONE, limit=9)
-    assert nobody.facts == ()
+    assert nobody.items == ()
 
 
 async def test_an_entity_goes_with_its_facts_and_what_only_they_named(
@@ -215,7 +215,7 @@ async def test_names_that_are_taken_by_what_is_hidden(graph: PostgresGraphReposi
     )
     (stored,) = await graph.save_facts([fact], principal=low)
     page = await graph.list_facts(GraphSelection(), principal=low, limit=9)
-    assert [one.text for one in page.facts] == ["Topo -> Ana: saluda a"]
+    assert [one.text for one in page.items] == ["Topo -> Ana: saluda a"]
     unknown = FactDraft(
         subject=EntityReference(external_id="person:topo"),
         object=EntityReference(name="B", field="object"),
@@ -241,5 +241,5 @@ async def test_writers_side_by_side_make_one_entity_of_a_name(
         return [said(f"Persona {n}", f"conoce {writer % 3}", f"Persona {(n * 7) % 20}") for n in order]
 
     outcomes = await asyncio.gather(*(graph.save_facts(batch(writer), principal=ANYONE) for writer in range(8)))
-    assert not [one for many in outcomes for one in many if isinstance(one, GraphFailure)]
+    assert not [one for many in outcomes for one in many if isinstance(one, WriteFailure)]
     assert [await rows(database, table) for table in ("entities", "facts")] == [20, 60]

@@ -173,7 +173,7 @@ async def test_a_node_with_ten_thousand_facts_is_bounded_and_still_answers(
     assert await statement_timeouts(database) == {"30s"}
     # a fact that holds a word of the query is seen behind thousands that weigh more: .8 * (1 + 2/2) / 2 beside
     # 1 * (1 + 1/2) / 2
-    fact = (await graph.list_facts(GraphSelection(entity=named("ajedrez club")), principal=ANYONE, limit=2)).facts[0]
+    fact = (await graph.list_facts(GraphSelection(entity=named("ajedrez club")), principal=ANYONE, limit=2)).items[0]
     assert fact.text == "Zafiro -> Ajedrez Club: patrocina el maratón"
     narrow = await graph_search(database, facts_per_node=5, nodes=4, facts_looked_at=5)
     few = (await narrow.find_facts("zafiro maratón", None, principal=ANYONE, limit=1000)).hits

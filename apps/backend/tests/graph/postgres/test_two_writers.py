@@ -6,18 +6,9 @@ from typing import Any
 
 import pytest
 
-from ragcorp.domain.documents import DocumentAttributes, IngestStatus, VisibilityScope
+from ragcorp.domain.documents import DocumentAttributes, IngestStatus, VisibilityScope, WriteFailure, WriteOutcome
 from ragcorp.domain.exceptions import ConflictError, InvalidInputError, NotFoundError
-from ragcorp.domain.graph import (
-    EntityReference,
-    Fact,
-    FactDraft,
-    GraphFailure,
-    GraphOutcome,
-    GraphSelection,
-    Readers,
-    fact_name,
-)
+from ragcorp.domain.graph import EntityReference, Fact, FactDraft, GraphSelection, Readers, fact_name
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
@@ -31,23 +22,23 @@ HERS: dict[str, Any] = {"visibility_scope": VisibilityScope.PRIVATE, "owner": "a
 MINE: dict[str, Any] = {"visibility_scope": VisibilityScope.PRIVATE, "owner": "mallory"}
 
 
-async def stored(graph: PostgresGraphRepository, draft: Any, principal: Principal) -> GraphOutcome:
+async def stored(graph: PostgresGraphRepository, draft: Any, principal: Principal) -> WriteOutcome:
     save = graph.save_facts if isinstance(draft, FactDraft) else graph.save_entities
     (outcome,) = await save([draft], principal=principal)
-    assert isinstance(outcome, GraphOutcome), outcome
+    assert isinstance(outcome, WriteOutcome), outcome
     return outcome
 
 
 async def refusal(graph: PostgresGraphRepository, draft: Any, principal: Principal) -> tuple[type[Exception], object]:
     save = graph.save_facts if isinstance(draft, FactDraft) else graph.save_entities
     (outcome,) = await save([draft], principal=principal)
-    assert isinstance(outcome, GraphFailure)
+    assert isinstance(outcome, WriteFailure)
     assert getattr(outcome.error, "remedy", None)
     return type(outcome.error), getattr(outcome.error, "field", None)
 
 
 async def facts(graph: PostgresGraphRepository, principal: Principal) -> list[Fact]:
-    return list((await graph.list_facts(GraphSelection(), principal=principal, limit=100)).facts)
+    return list((await graph.list_facts(GraphSelection(), principal=principal, limit=100)).items)
 
 
 async def texts(graph: PostgresGraphRepository, principal: Principal) -> list[str]:
@@ -56,7 +47,7 @@ async def texts(graph: PostgresGraphRepository, principal: Principal) -> list[st
 
 async def names(graph: PostgresGraphRepository, principal: Principal) -> list[tuple[str, bool]]:
     page = await graph.list_entities(GraphSelection(), principal=principal, limit=100)
-    return sorted((one.name, one.declared) for one in page.entities)
+    return sorted((one.name, one.declared) for one in page.items)
 
 
 async def test_an_entity_of_a_hidden_fact_cannot_be_taken_over(graph: PostgresGraphRepository) -> None:
@@ -67,7 +58,7 @@ async def test_an_entity_of_a_hidden_fact_cannot_be_taken_over(graph: PostgresGr
     await stored(graph, entity("bermudez"), MALLORY)
     assert await texts(graph, ALICE) == ["Bermúdez -> Acme: será despedido de"]
     (again,) = await graph.save_facts([said("Bermúdez", "será despedido de", "Acme", **HERS)], principal=ALICE)
-    assert isinstance(again, GraphOutcome)
+    assert isinstance(again, WriteOutcome)
     assert len(await facts(graph, ALICE)) == 1
 
 
@@ -205,7 +196,7 @@ async def test_a_fact_takes_the_entity_that_all_its_readers_may_read(graph: Post
     # a private fact goes to the open entity of that name, where there is no private one
     await stored(graph, said("Lima", "aloja a", "Yara", **HERS), ALICE)
     on_lima = await graph.list_facts(GraphSelection(entity=named("lima")), principal=ALICE, limit=9)
-    assert len(on_lima.facts) == 2
+    assert len(on_lima.items) == 2
     # declared in private, the name is secret, also where an open fact says it
     await stored(graph, entity("Plan B", external_id="plan", **HERS), ALICE)
     by_id = FactDraft(

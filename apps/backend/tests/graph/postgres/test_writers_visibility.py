@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
+from ragcorp.domain.documents import DocumentAttributes, VisibilityScope, WriteOutcome
 from ragcorp.domain.exceptions import NotFoundError
-from ragcorp.domain.graph import EntityDraft, EntityReference, FactDraft, GraphOutcome, GraphSelection, Provenance
+from ragcorp.domain.graph import EntityDraft, EntityReference, FactDraft, GraphSelection, Provenance
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
@@ -112,7 +113,7 @@ async def made(
         get: Any = graph.get_fact if isinstance(draft, FactDraft) else graph.get_entity
         (outcome,) = await save([draft], principal=replace(write.writer, workspace=workspace))
         if write.writer.subject == reader.subject:
-            told.append(outcome if isinstance(outcome, GraphOutcome) else str(outcome.error))
+            told.append(outcome if isinstance(outcome, WriteOutcome) else str(outcome.error))
             shown.append(True)
             continue
         try:
@@ -126,8 +127,8 @@ async def made(
 async def seen(database: Database, reader: Principal) -> object:
     """Return all that the reader sees, with the order of all times."""
     graph = PostgresGraphRepository(database=database)
-    entities = (await graph.list_entities(GraphSelection(), principal=reader, limit=200)).entities
-    facts = (await graph.list_facts(GraphSelection(), principal=reader, limit=200)).facts
+    entities = (await graph.list_entities(GraphSelection(), principal=reader, limit=200)).items
+    facts = (await graph.list_facts(GraphSelection(), principal=reader, limit=200)).items
     every: list[Any] = [*entities, *facts]
     moments = sorted({moment for one in every for moment in (one.created_at, one.updated_at)})
     order = {moment: place for place, moment in enumerate(moments)}
@@ -148,6 +149,7 @@ async def seen(database: Database, reader: Principal) -> object:
     return shown, [one.external_id for one in sorted(facts, key=lambda fact: int(fact.id))], walked
 
 
+@pytest.mark.hypothesis
 def test_each_reader_sees_what_the_readable_drafts_alone_would_have_made(dsn: str) -> None:
     async def compare(database: Database, writes: Sequence[Write], reader: Principal) -> None:
         shown, told, in_whole = await made(database, writes, reader)
@@ -160,12 +162,7 @@ def test_each_reader_sees_what_the_readable_drafts_alone_would_have_made(dsn: st
         async with open_database(dsn) as database:
             loop = asyncio.get_running_loop()
 
-            @settings(
-                max_examples=30,
-                deadline=None,
-                phases=[Phase.explicit, Phase.reuse, Phase.generate],
-                suppress_health_check=list(HealthCheck),
-            )
+            @settings(phases=[Phase.explicit, Phase.reuse, Phase.generate], suppress_health_check=list(HealthCheck))
             @given(writes=st.lists(WRITES, max_size=8), reader=st.sampled_from(PEOPLE))
             def check(writes: list[Write], reader: Principal) -> None:
                 asyncio.run_coroutine_threadsafe(compare(database, writes, reader), loop).result(60)

@@ -10,7 +10,7 @@ from mcp.server import Server
 
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.protocol.limits import HttpLimits
-from ragcorp.interface.http.protocol.seen_route import SeenRoute
+from ragcorp.interface.http.system.page_routes import UnlistedRoute
 from ragcorp.interface.mcp.endpoint import EndpointLimits, McpEndpoint
 from support.fixtures.http import Serve
 from support.http.callers import KnownCallers, bearer
@@ -64,7 +64,7 @@ async def client(world: World, serve: Serve) -> AsyncIterator[httpx.AsyncClient]
     limits = HttpLimits(allowed_hosts=HOSTS, cors_origins=(APP,))
     app = create_app(world.services(authenticator=KnownCallers()), limits)
     endpoint = McpEndpoint(Server("test"), limits=EndpointLimits())
-    app.router.routes.append(SeenRoute("/mcp", endpoint=endpoint, include_in_schema=False))
+    app.router.routes.append(UnlistedRoute("/mcp", endpoint=endpoint, include_in_schema=False))
     async with endpoint.running(), serve(app) as url, httpx.AsyncClient(base_url=url, timeout=30) as client:
         yield client
         await endpoint.end_sessions()
@@ -85,7 +85,7 @@ async def test_rest_and_mcp_answer_alike(client: httpx.AsyncClient) -> None:
 async def test_any_origin_is_open_to_keys_alone(world: World, serve: Serve) -> None:
     app = create_app(world.services(authenticator=KnownCallers()), HttpLimits(cors_origins=("*",)))
     endpoint = McpEndpoint(Server("test"), limits=EndpointLimits())
-    app.router.routes.append(SeenRoute("/mcp", endpoint=endpoint, include_in_schema=False))
+    app.router.routes.append(UnlistedRoute("/mcp", endpoint=endpoint, include_in_schema=False))
     async with endpoint.running(), serve(app) as url, httpx.AsyncClient(base_url=url, timeout=30) as client:
         for path, body in (("/search", {"query": "plazo"}), ("/mcp", INITIALIZE)):
             foreign = {**JSON_AND_EVENTS, "Origin": EVIL}

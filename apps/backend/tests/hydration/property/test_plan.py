@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ragcorp.application.hydration.plan import has_room, plan, without
@@ -23,7 +23,6 @@ from ragcorp.domain.structure.hydration import (
 )
 from support.hydration.in_memory import ref
 
-FEW = settings(max_examples=40)
 NUMBERS = st.integers(0, 11)
 SIZES = st.one_of(st.integers(0, 60), st.just(0), st.integers(100, 200))
 REASONS = st.lists(st.sampled_from(AnchorReason), min_size=1, max_size=4, unique=True).map(
@@ -86,7 +85,6 @@ def rank(candidate: HydrationCandidate) -> tuple[float, str, int, str]:
 Pools = tuple[list[Anchor], list[HydrationCandidate]]
 
 
-@FEW
 @given(pools(), LIMITS)
 def test_anchors_never_stand_after_candidates(pool: Pools, limits: HydrationLimits) -> None:
     planned = plan(*pool, limits=limits)
@@ -94,7 +92,6 @@ def test_anchors_never_stand_after_candidates(pool: Pools, limits: HydrationLimi
     assert anchored == sorted(anchored, reverse=True)
 
 
-@FEW
 @given(pools(), LIMITS)
 def test_no_budget_is_exceeded_and_the_use_is_the_sum_of_what_is_shown(pool: Pools, limits: HydrationLimits) -> None:
     planned = plan(*pool, limits=limits)
@@ -107,7 +104,6 @@ def test_no_budget_is_exceeded_and_the_use_is_the_sum_of_what_is_shown(pool: Poo
     assert use.limits == limits
 
 
-@FEW
 @given(pools(), LIMITS, st.randoms(use_true_random=False))
 def test_the_order_of_candidates_says_nothing(pool: Pools, limits: HydrationLimits, random) -> None:  # type: ignore[no-untyped-def]
     anchors, candidates = pool
@@ -116,7 +112,6 @@ def test_the_order_of_candidates_says_nothing(pool: Pools, limits: HydrationLimi
     assert plan(anchors, shuffled, limits=limits) == plan(anchors, candidates, limits=limits)
 
 
-@FEW
 @given(pools(), LIMITS)
 def test_anchors_go_by_priority_in_the_order_given_and_candidates_by_rank(pool: Pools, limits: HydrationLimits) -> None:
     anchors, candidates = pool
@@ -130,7 +125,6 @@ def test_anchors_go_by_priority_in_the_order_given_and_candidates_by_rank(pool: 
     assert ranked == sorted(ranked)
 
 
-@FEW
 @given(pools(), LIMITS)
 def test_every_anchor_is_shown_dropped_or_stands_in_its_container_and_none_is_shown_twice(
     pool: Pools, limits: HydrationLimits
@@ -146,7 +140,6 @@ def test_every_anchor_is_shown_dropped_or_stands_in_its_container_and_none_is_sh
     assert {each.entity.key for each in planned.entities if is_anchored(each)} <= {a.entity.key for a in anchors}
 
 
-@FEW
 @given(pools(), LIMITS)
 def test_what_is_given_twice_is_as_good_as_given_once(pool: Pools, limits: HydrationLimits) -> None:
     anchors, candidates = pool
@@ -154,7 +147,6 @@ def test_what_is_given_twice_is_as_good_as_given_once(pool: Pools, limits: Hydra
     assert twice == plan(anchors, candidates, limits=limits)
 
 
-@FEW
 @given(pools(), LIMITS)
 def test_every_reason_of_an_anchor_is_told_somewhere(pool: Pools, limits: HydrationLimits) -> None:
     anchors, candidates = pool
@@ -179,7 +171,6 @@ def replayed(pool: Pools, limits: HydrationLimits) -> tuple[HydrationPlan, list[
     return planned, turns
 
 
-@FEW
 @given(pools(), LIMITS)
 def test_an_anchor_is_dropped_only_where_neither_it_nor_its_head_fits(pool: Pools, limits: HydrationLimits) -> None:
     planned, turns = replayed(pool, limits)
@@ -195,7 +186,6 @@ def test_an_anchor_is_dropped_only_where_neither_it_nor_its_head_fits(pool: Pool
             assert entity.head_tokens in (0, entity.token_count) or entity.head_tokens > left
 
 
-@FEW
 @given(pools(), LIMITS)
 def test_an_anchor_is_cut_only_where_it_does_not_fit_whole_and_then_takes_what_its_head_takes(
     pool: Pools, limits: HydrationLimits
@@ -210,7 +200,6 @@ def test_an_anchor_is_cut_only_where_it_does_not_fit_whole_and_then_takes_what_i
     assert not any(each.cut for each in planned.entities if not is_anchored(each))
 
 
-@FEW
 @given(pools(), LIMITS)
 def test_every_cut_and_every_drop_is_a_warning_and_nothing_else_is(pool: Pools, limits: HydrationLimits) -> None:
     planned = plan(*pool, limits=limits)
@@ -220,7 +209,6 @@ def test_every_cut_and_every_drop_is_a_warning_and_nothing_else_is(pool: Pools, 
     assert sorted(warned) == sorted([*cut, *dropped])
 
 
-@FEW
 @given(pools(), LIMITS)
 def test_room_that_is_left_after_anchors_goes_to_the_next_candidates(pool: Pools, limits: HydrationLimits) -> None:
     """The first candidate that is not shown, of those that any of the room could hold, does not fit into what is left.
@@ -251,7 +239,6 @@ def test_room_that_is_left_after_anchors_goes_to_the_next_candidates(pool: Pools
         )
 
 
-@FEW
 @given(pools(), LIMITS)
 def test_candidates_change_nothing_of_the_anchors(pool: Pools, limits: HydrationLimits) -> None:
     anchors, candidates = pool
@@ -262,7 +249,6 @@ def test_candidates_change_nothing_of_the_anchors(pool: Pools, limits: Hydration
         assert has_room(alone) or all(each.tokens == 0 for each in together.entities[len(alone.entities) :])
 
 
-@FEW
 @given(pools(), LIMITS)
 def test_what_was_shown_before_stays_unless_it_does_not_fit(pool: Pools, limits: HydrationLimits) -> None:
     """Whatever is similar, and however much: an entity of an earlier turn is missing only where it is dropped."""
@@ -276,7 +262,6 @@ def test_what_was_shown_before_stays_unless_it_does_not_fit(pool: Pools, limits:
     assert not any(each.cut for each in larger.entities)
 
 
-@FEW
 @given(pools(), LIMITS, st.sampled_from(["max_tokens", "max_entities", "semantic_tokens", "semantic_entities"]))
 def test_a_budget_of_zero_shows_nothing_of_what_it_bounds(pool: Pools, limits: HydrationLimits, name: str) -> None:
     values = {each: getattr(limits, each) for each in HydrationLimits.__slots__}
@@ -285,7 +270,6 @@ def test_a_budget_of_zero_shows_nothing_of_what_it_bounds(pool: Pools, limits: H
     assert not bounded or (name.endswith("tokens") and all(each.tokens == 0 for each in bounded))
 
 
-@FEW
 @given(pools(), LIMITS, st.sets(NUMBERS))
 def test_what_vanishes_leaves_the_others_in_their_order(pool: Pools, limits: HydrationLimits, gone: set[int]) -> None:
     planned = plan(*pool, limits=limits)

@@ -7,7 +7,7 @@ import random
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcorp.application.limits.slot_limiter import SlotLimiter, share_of
@@ -175,7 +175,6 @@ async def test_each_refusal_is_reported() -> None:
     assert len(refusals) == 2
 
 
-@settings(max_examples=30)
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 4))
 async def test_no_place_is_lost_or_made_when_tasks_are_cancelled_at_random(seed: int, count: int) -> None:
     chance = random.Random(seed)

@@ -11,8 +11,8 @@ import pytest
 from ragcorp.application.memory.chat_turns import TurnDefaults
 from ragcorp.application.memory.import_history import BATCH_LINES, MAX_NAMED_FAILURES, ImportHistory
 from ragcorp.application.validation.json_lines import MAX_LINE_BYTES
-from ragcorp.domain.collections import ItemDraft, ItemFailure, ItemOutcome, SaveOutcome
-from ragcorp.domain.documents import DocumentAttributes, IngestStatus
+from ragcorp.domain.collections import ItemDraft
+from ragcorp.domain.documents import DocumentAttributes, IngestStatus, SaveOutcome, WriteFailure, WriteOutcome
 from ragcorp.domain.exceptions import ConflictError, StorageUnavailableError
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.line_files import lines_of
@@ -37,8 +37,8 @@ class Kept:
 
     def _outcome(self, draft: ItemDraft) -> SaveOutcome:
         if draft.text == "x":
-            return ItemFailure(external_id=draft.external_id, error=ConflictError("Taken.", field="external_id"))
-        return ItemOutcome(external_id=draft.external_id or "", status=IngestStatus.CREATED)
+            return WriteFailure(external_id=draft.external_id, error=ConflictError("Taken.", field="external_id"))
+        return WriteOutcome(external_id=draft.external_id or "", status=IngestStatus.CREATED)
 
 
 def turn(text: str, number: int = 0) -> bytes:

@@ -17,7 +17,7 @@ from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.logs.records import JsonLines, RecordReader
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.protocol.limits import HttpLimits
-from ragcorp.interface.http.protocol.request_context import current_request_id
+from ragcorp.interface.http.protocol.request_scope import current_request_id
 from support.http.fakes import World
 
 pytestmark = pytest.mark.anyio

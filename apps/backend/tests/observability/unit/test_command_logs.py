@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ragcorp.application.resilience.degradation_log import log_outage
+from ragcorp.application.resilience.source_reports import log_outage
 from ragcorp.domain.retrieval import SourceOutcome, SourceReport
 from ragcorp.main.process.logs import configure_logging
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragcorp.domain.documents import ChunkDraft, ParsedText
@@ -47,7 +47,6 @@ def body(chunk: ChunkDraft, text: str) -> str:
     return rest
 
 
-@settings(max_examples=100, deadline=None)
 @given(text=TEXTS, size=SIZES)
 @example(text="| " + "a b " * 60 + "|\n|---|\n| x |", size=(32, 0))
 @example(text="aaa\n|\n-|\n" + "a|b " * 50, size=(32, 15))
@@ -71,7 +70,6 @@ def test_passages(text: str, size: tuple[int, int]) -> None:
     assert set(WHOLE_WORD.findall(text)) == parts
 
 
-@settings(max_examples=60, deadline=None)
 @given(pages=st.lists(st.lists(LINES, max_size=5).map("\n".join), min_size=1, max_size=5), size=SIZES)
 def test_page_spans(pages: list[str], size: tuple[int, int]) -> None:
     text = ""

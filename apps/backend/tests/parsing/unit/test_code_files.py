@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import ragcorp.application
@@ -96,7 +96,6 @@ def test_every_chunk_spans_the_files_own_lines(name: str, text: str) -> None:
     assert {number for number, line in enumerate(lines_of(cleaned), 1) if line.strip()} <= covered
 
 
-@settings(max_examples=100, deadline=None)
 @given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x0b\x0c"), min_size=1))
 def test_no_text_moves_a_line(text: str) -> None:
     try:

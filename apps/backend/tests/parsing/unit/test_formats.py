@@ -7,7 +7,7 @@ from bisect import bisect_right
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcorp.domain.documents import ParsedText, SourceFile
@@ -138,7 +138,6 @@ def test_media_types() -> None:
         assert ".docx" in str(caught.value)
 
 
-@settings(max_examples=100, deadline=None)
 @given(text=st.text(st.characters(exclude_categories=["Cs"])))
 def test_plain_text_survives_but_for_controls_and_normal_form(text: str) -> None:
     try:

@@ -96,7 +96,7 @@ async def test_readiness_checks_the_schema(database_client: httpx.AsyncClient, o
     assert (answer.status_code, answer.json()["reason"]) == (503, "schema")
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(alphabet=st.characters(exclude_categories=()), min_size=1, max_size=60))
 async def test_any_text_in_any_field_is_answered(database_client: httpx.AsyncClient, text: str) -> None:
     """No text, whatever its characters, is a server's error."""

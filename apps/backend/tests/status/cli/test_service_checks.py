@@ -11,9 +11,9 @@ import psycopg
 import pytest
 
 from ragcorp.domain.diagnosis import Check, CheckStatus, NetworkFacts
-from ragcorp.infrastructure.postgres.administration.service_inspection import inspect_service
-from ragcorp.main.commands import service_checks
-from ragcorp.main.commands.service_checks import disk_check
+from ragcorp.infrastructure.postgres.administration.inspection import inspect_service
+from ragcorp.main.commands import doctor
+from ragcorp.main.commands.doctor import disk_check
 from ragcorp.main.settings.schema import load_settings
 from support.processes.command_line import run_here
 
@@ -35,7 +35,7 @@ ADD_KEY = """
 
 
 def checks(facts: NetworkFacts, **given: Any) -> dict[str, Check]:
-    return {check.name: check for check in service_checks.service_checks(facts, load_settings(given))}
+    return {check.name: check for check in doctor.service_checks(facts, load_settings(given))}
 
 
 def test_what_is_found_in_a_database(dsn: str, owner_dsn: str) -> None:
@@ -130,7 +130,7 @@ def test_the_disk_of_the_data_folder(
         return type("Usage", (), {"free": free})
 
     measured: Callable[[Path], Any] = usage
-    monkeypatch.setattr(service_checks.shutil, "disk_usage", measured)
+    monkeypatch.setattr(doctor.shutil, "disk_usage", measured)
     found = disk_check(load_settings({"ragcorp_data_dir": tmp_path / "none" / "yet"}))
     assert (found.status, asked) == (status, [tmp_path])
 

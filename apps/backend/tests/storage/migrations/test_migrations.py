@@ -19,11 +19,12 @@ from psycopg.rows import TupleRow
 from sqlalchemy import Engine, event
 
 from ragcorp.domain.exceptions import StorageUnavailableError
+from ragcorp.infrastructure.postgres.administration.inspection import inspect_service
 from ragcorp.infrastructure.postgres.administration.migrations import alembic_config, migrate, scripts_folder, state
-from ragcorp.infrastructure.postgres.administration.service_inspection import inspect_service
 from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from support.storage.migrations import MODEL, connected, fill, one
 from support.storage.postgres import open_database, repository_over
+from support.storage.schema import require_schema
 from support.storage.stored import ANYONE, EAST, embed_all
 
 BACKEND = Path(__file__).resolve().parents[3]
@@ -37,14 +38,14 @@ def counts(dsn: str) -> tuple[int, int]:
 async def test_up_check_down_up_keeps_documents_and_chunks(owner_dsn: str) -> None:
     await fill(owner_dsn)
     config = alembic_config(owner_dsn, embedding_model=MODEL)
-    command.check(config)
+    require_schema(owner_dsn)
     for target in ("006", "005", "004", "003", "002", "001"):
         command.downgrade(config, target)
         assert counts(owner_dsn) == (5, 10)
         assert state(owner_dsn).current == target
         assert not state(owner_dsn).up_to_date
     command.upgrade(config, "head")
-    command.check(config)
+    require_schema(owner_dsn)
     assert counts(owner_dsn) == (5, 10)
     # the vectors went with their tables, and every chunk waits for a new one
     assert one(owner_dsn, "SELECT count(*) FROM embedding_backlog") == 10
@@ -105,7 +106,7 @@ async def test_down_to_003_leaves_the_adrs_search_columns_and_nothing_of_ours(
         connection.execute("UPDATE chunks SET content = 'aguja nueva' WHERE content = 'pajar 3'")
         connection.execute("DELETE FROM documents WHERE external_id = '0.txt'")
     command.upgrade(config, "head")
-    command.check(config)
+    require_schema(owner_dsn)
     async with open_database(owner_dsn) as database:
         repository = await repository_over(database)
         matching = await repository.find_chunks_full_text("agujas nuevas", principal=ANYONE, limit=20)
@@ -188,7 +189,7 @@ def test_four_migrators_at_once(
         assert output.strip() == state(empty_owner_dsn).head
     assert one(empty_owner_dsn, "SELECT count(*) FROM embedding_models WHERE active") == 1
     assert one(empty_owner_dsn, "SELECT count(*) FROM pg_index WHERE NOT indisvalid") == 0
-    command.check(alembic_config(empty_owner_dsn))
+    require_schema(empty_owner_dsn)
 
 
 # indexes that an interrupted build left behind
@@ -248,7 +249,7 @@ def committing_halfway() -> dict[str, str]:
 def require_whole(dsn: str) -> None:
     assert one(dsn, "SELECT count(*) FROM pg_index WHERE NOT indisvalid") == 0
     assert state(dsn).up_to_date
-    command.check(alembic_config(dsn, embedding_model=MODEL))
+    require_schema(dsn)
     assert inspect_service(dsn).unprotected == ()
 
 

@@ -9,10 +9,10 @@ from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import ConfigurationError, IncompatibleEmbeddingsError
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.tables.schema import metadata
 from support.models.embedders import TEST_MODEL
 from support.storage.migrations import MODEL, connected, fill, one
 from support.storage.postgres import open_database, repository_over
+from support.storage.schema import GOLDEN, tables_of
 from support.storage.stored import ANYONE, EAST, embed_all, written
 
 OWNERS = ("alembic_version", "item_name_key", "key_secret")
@@ -88,7 +88,7 @@ def test_the_application_role_changes_rows_and_no_schema(dsn: str, owner_dsn: st
         .execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
         .fetchall()
     ]
-    assert set(tables) == set(metadata.tables) | {"alembic_version"}
+    assert set(tables) == set(tables_of(GOLDEN.read_text(encoding="utf-8")))
     with connected(dsn) as connection:
         for table in tables:
             connection.execute(f"SELECT count(*) FROM {table}")

@@ -14,9 +14,8 @@ from psycopg.rows import TupleRow
 
 from ragcorp.domain.exceptions import ConflictError, NotFoundError, StorageUnavailableError
 from ragcorp.infrastructure.postgres.administration import row_level_security
-from ragcorp.infrastructure.postgres.administration.inspection import OF_NO_WORKSPACE, role_is_bound
+from ragcorp.infrastructure.postgres.administration.inspection import OF_NO_WORKSPACE, inspect_service, role_is_bound
 from ragcorp.infrastructure.postgres.administration.leakproof import NEEDED, mark_leakproof
-from ragcorp.infrastructure.postgres.administration.service_inspection import inspect_service
 from ragcorp.infrastructure.postgres.chunks import rows as chunk_rows
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.dense import statements
@@ -141,7 +140,7 @@ async def test_adapters_statements_without_their_predicates_find_nothing_foreign
     model = await active_model(database, configured=TEST_MODEL)
     assert foreign
     assert model is not None
-    by_id = chunk_rows.CHUNKS_BY_ID.format(visible="true")
+    by_id = chunk_rows.CHUNKS_BY_ID.format(condition="true")
     dense = statements.similar(CHUNKS, model_id=model.id, dimensions=8, limit=9, visible="true")
     sparse = bm25.bm25_top(limit=9, visible="true")
     asked = VALUES | {"embedding": PgVector(list(EAST)), "lexemes": ["secret"], "weights": None, "theta": None}

@@ -42,7 +42,7 @@ def keys(entities: tuple[EntityRef, ...]) -> list[str]:
 async def one(index: PostgresStructureIndex, key: str) -> EntityRef:
     """Return the entity of a file of ``code``."""
     name = symbol_name(key.rpartition("::")[2])
-    found = (await index.named([name], principal=ANYONE, limit=1000))[name].found
+    found = (await index.named([name], principal=ANYONE, limit=1000))[name].items
     (entity,) = [each for each in found if each.key == key]
     return entity
 
@@ -56,14 +56,14 @@ async def test_files_are_found_by_name_and_stem_in_the_order_of_their_paths(
     await repository.save_many([prose], principal=ANYONE)
     found = await index.files([file_name("auth.go"), stem_name("auth"), "file:none.go"], principal=ANYONE, limit=2)
     assert set(found) == {"file:auth.go", "stem:auth"}
-    assert [file.path for file in found["file:auth.go"].found] == ["Z/auth.go", "a/auth.go"]
+    assert [file.path for file in found["file:auth.go"].items] == ["Z/auth.go", "a/auth.go"]
     assert found["file:auth.go"].matches == 3
-    assert [(file.path, file.is_code) for file in found["stem:auth"].found] == [
+    assert [(file.path, file.is_code) for file in found["stem:auth"].items] == [
         ("Z/auth.go", True),
         ("a/auth.go", True),
     ]
     every = (await index.files(["stem:auth"], principal=ANYONE, limit=9))["stem:auth"]
-    assert [(file.path, file.is_code) for file in every.found][2:4] == [("a/auth.md", False), ("a/auth.py", True)]
+    assert [(file.path, file.is_code) for file in every.items][2:4] == [("a/auth.md", False), ("a/auth.py", True)]
     assert (await index.files([], principal=ANYONE, limit=9)) == {}
 
 
@@ -81,13 +81,13 @@ async def test_entities_are_found_by_any_of_their_names(
         [structured(written("b.py", "x"), method), code("a.py", "validate"), contract], principal=ANYONE
     )
     found = await index.named([*names, "clause:4.2", "heading:pago", "clause:9"], principal=ANYONE, limit=9)
-    assert {name: keys(named.found) for name, named in found.items()} == {
+    assert {name: keys(named.items) for name, named in found.items()} == {
         "symbol:validate": ["a.py::validate", "b.py::Session.validate"],
         "symbol:session.validate": ["b.py::Session.validate"],
         "clause:4.2": ["doc.md#clause 4.2"],
         "heading:pago": ["doc.md#clause 4.2"],
     }
-    (ref,) = found["symbol:session.validate"].found
+    (ref,) = found["symbol:session.validate"].items
     assert (ref.kind, ref.name, ref.container, ref.path, ref.external_id) == (
         EntityKind.METHOD, "Session.validate", "b.py::Session", "b.py", "b.py",
     )  # fmt: skip
@@ -102,12 +102,12 @@ async def test_of_very_many_matches_the_first_are_given_and_a_thousand_counted(
         await repository.save_many(writes, principal=ANYONE)
     found = (await index.named(["symbol:run"], principal=ANYONE, limit=3))["symbol:run"]
     assert found.matches == 1000
-    assert keys(found.found) == ["f0000.py::run", "f0001.py::run", "f0002.py::run"]
+    assert keys(found.items) == ["f0000.py::run", "f0001.py::run", "f0002.py::run"]
     # what a filter leaves of them is found, wherever it stands
     last = (await index.named(["symbol:run"], principal=ANYONE, filters=where(external_id="f1009.py"), limit=3))[
         "symbol:run"
     ]
-    assert (last.matches, keys(last.found)) == (1, ["f1009.py::run"])
+    assert (last.matches, keys(last.items)) == (1, ["f1009.py::run"])
     # among so many, a call means the one of its own file
     caller = entity("c.py::caller", calls=(symbol_name("run"),))
     await repository.save_many([structured(written("c.py", "x"), caller, entity("c.py::run"))], principal=ANYONE)
@@ -175,10 +175,10 @@ async def test_an_identity_outlives_a_write(
     one, two, gone = (
         EntityIdentity(document_id=outcome.document_id, key=f"a.py::{name}") for name in ("one", "two", "x")
     )
-    before = await index.known([one, two, gone], principal=ANYONE)
+    before = await index.existing([one, two, gone], principal=ANYONE)
     assert set(before) == {one, two}
     await repository.save_many([code("a.py", "zero", "one", salt="2")], principal=ANYONE)
-    after = await index.known([one, two, gone], principal=ANYONE)
+    after = await index.existing([one, two, gone], principal=ANYONE)
     assert set(after) == {one}
     assert (before[one].position, after[one].position) == (0, 1)
     assert after[one].id != before[one].id
@@ -224,7 +224,7 @@ async def test_neighbours_are_the_nearest_of_the_same_language(
     assert narrowed[login.id].calls == ()
     (section,) = [
         ref
-        for ref in (await index.named(["symbol:check"], principal=ANYONE, limit=9))["symbol:check"].found
+        for ref in (await index.named(["symbol:check"], principal=ANYONE, limit=9))["symbol:check"].items
         if ref.kind is EntityKind.SECTION
     ]
     assert await index.neighbours([section], principal=ANYONE, limit=3) == {}

@@ -59,7 +59,7 @@ def callers(path: str, name: str, *calls: str) -> DocumentWrite:
 
 async def symbol(index: PostgresStructureIndex, key: str) -> EntityRef:
     name = symbol_name(key.rpartition("::")[2])
-    found = (await index.named([name], principal=ANYONE, limit=1000))[name].found
+    found = (await index.named([name], principal=ANYONE, limit=1000))[name].items
     (one,) = [each for each in found if each.key == key]
     return one
 
@@ -91,9 +91,9 @@ async def test_the_limit_keeps_what_a_query_names_by_folder_word_or_title(
 
     async def first(query: str) -> tuple[str, int]:
         named = (await index.named([CLAUSE], principal=ANYONE, limit=3, near=place_words(query)))[CLAUSE]
-        assert len(named.found) == len(named.nearness) == 3
+        assert len(named.items) == len(named.nearness) == 3
         assert sorted(named.nearness, reverse=True) == list(named.nearness)
-        return named.found[0].path, named.matches
+        return named.items[0].path, named.matches
 
     assert await first("cláusula 4 de zzz/largo/mas") == ("zzz/largo/mas/contrato-vidrieras-cristales.md", 54)
     assert await first("la cláusula 4 de vidrieras") == ("zzz/largo/mas/contrato-vidrieras-cristales.md", 54)
@@ -113,7 +113,7 @@ async def test_words_weigh_by_how_few_of_a_name_have_them_and_what_was_shown_dec
 
     async def found(near: tuple[str, ...] = (), shown: tuple[str, ...] = ()) -> tuple[list[str], list[float]]:
         of_name = (await index.named([CLAUSE], principal=ANYONE, limit=9, near=near, shown=shown))[CLAUSE]
-        return paths(of_name.found), list(of_name.nearness)
+        return paths(of_name.items), list(of_name.nearness)
 
     rare, half = round(math.log(4), 6), round(math.log(2), 6)
     assert await found(("lila", "rojo", "x", "otro")) == (
@@ -136,7 +136,7 @@ async def test_files_of_one_name_are_kept_by_nearness_too(
     await repository.save_many([code("zeta/pagos/auth.py", "f")], principal=ANYONE)
     name = stem_name("auth.py")
     files = (await index.files([name], principal=ANYONE, limit=2, near=place_words("auth en zeta/pagos")))[name]
-    assert [file.path for file in files.found] == ["zeta/pagos/auth.py", "a00/auth.py"]
+    assert [file.path for file in files.items] == ["zeta/pagos/auth.py", "a00/auth.py"]
     assert (files.matches, files.nearness) == (21, (round(2 * math.log(21), 6), 0))
 
 
@@ -147,11 +147,11 @@ async def test_what_may_not_be_read_or_is_filtered_out_has_no_weight(
     await repository.save_many([hidden], principal=Principal(subject="ana"))
     await repository.save_many([contract("obra/a.md"), contract("b.md")], principal=ANYONE)
     of_name = (await index.named([CLAUSE], principal=ANYONE, limit=9, near=("obra", "oculto")))[CLAUSE]
-    assert (paths(of_name.found), of_name.nearness) == (["obra/a.md", "b.md"], (round(math.log(2), 6), 0))
+    assert (paths(of_name.items), of_name.nearness) == (["obra/a.md", "b.md"], (round(math.log(2), 6), 0))
     left = await index.named(
         [CLAUSE], principal=ANYONE, filters=where(external_id="obra/a.md"), limit=9, near=("obra", "oculto")
     )
-    assert (paths(left[CLAUSE].found), left[CLAUSE].nearness) == (["obra/a.md"], (0,))
+    assert (paths(left[CLAUSE].items), left[CLAUSE].nearness) == (["obra/a.md"], (0,))
 
 
 async def test_a_title_is_known_after_a_refresh_and_a_new_one_after_an_edit(
@@ -166,7 +166,7 @@ async def test_a_title_is_known_after_a_refresh_and_a_new_one_after_an_edit(
     await backlog.save({document.document_id: (document.content_hash, structure)})
 
     async def first(word: str) -> str:
-        return (await index.named([CLAUSE], principal=ANYONE, limit=1, near=(word,)))[CLAUSE].found[0].path
+        return (await index.named([CLAUSE], principal=ANYONE, limit=1, near=(word,)))[CLAUSE].items[0].path
 
     assert await first("bravo") == "z/1.md"
     await repository.save_many([contract("z/1.md", title="Montacargas Delta", salt="2")], principal=ANYONE)

@@ -61,7 +61,7 @@ async def told(
         "files": await index.files([file_name("a.py")], **asked, limit=9),
         "named": await index.named([symbol_name("C")], **asked, limit=9),
         "of_documents": await index.of_documents(documents, **asked, limit=9),
-        "known": await index.known([ref.identity for ref in refs], **asked),
+        "known": await index.existing([ref.identity for ref in refs], **asked),
         "neighbours": await index.neighbours(refs, **asked, limit=9),
         "similar": await index.similar(EAST, **asked, limit=9),
         "at_chunks": await index.at_chunks(chunks, **asked),
@@ -73,7 +73,7 @@ async def told(
 
 
 async def everything(database: Database, index: PostgresStructureIndex) -> tuple[list[EntityRef], list[str]]:
-    (file,) = (await index.files([file_name("a.py")], principal=ANA, limit=9))["file:a.py"].found
+    (file,) = (await index.files([file_name("a.py")], principal=ANA, limit=9))["file:a.py"].items
     refs = list((await index.of_documents([file.document_id], principal=ANA, limit=9))[file.document_id])
     async with database.autocommit(EVERY_WORKSPACE) as connection:
         rows = await (await connection.execute("SELECT id::text FROM chunks")).fetchall()
@@ -119,8 +119,8 @@ async def test_neighbours_are_only_those_that_may_be_read(database: Database) ->
     repository = await repository_over(database)
     await repository.save_many([hidden, asking, code("far/d.py", "near")], principal=ANA)
     index = await index_over(database)
-    (ref,) = (await index.named([symbol_name("C")], principal=ANA, limit=9))["symbol:c"].found
-    (caller,) = (await index.named([symbol_name("asking")], principal=ANA, limit=9))["symbol:asking"].found
+    (ref,) = (await index.named([symbol_name("C")], principal=ANA, limit=9))["symbol:c"].items
+    (caller,) = (await index.named([symbol_name("asking")], principal=ANA, limit=9))["symbol:asking"].items
     seen = {}
     for who, principal in {"ana": ANA, "beto": Principal(subject="beto")}.items():
         of = await index.neighbours([ref, caller], principal=principal, limit=9)

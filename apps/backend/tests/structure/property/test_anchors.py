@@ -11,15 +11,9 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.structure.anchors import (
-    AnchorOptions,
-    Resolution,
-    anchors,
-    mentioned_files,
-    resolve,
-    wanted_names,
-)
-from ragcorp.application.structure.mentions.entities import names_of
+from ragcorp.application.structure.anchors import AnchorOptions, Resolution, anchors, resolve, wanted_names
+from ragcorp.application.structure.mentions.entities import Evidence, names_of
+from ragcorp.application.structure.mentions.files import mentioned_files
 from ragcorp.application.structure.mentions.parsing import mentions
 from ragcorp.domain.ports.structure import Named, SyntaxNeighbours
 from ragcorp.domain.structure.entities import CODE_KINDS, EntityKind, EntityRef, FileRef
@@ -109,12 +103,11 @@ def found(case: Asked, seed: int = 0) -> tuple[Resolution, tuple[Anchor, ...]]:
         chance.shuffle(same_file)
     for same_name in named.values():
         chance.shuffle(same_name)
-    files_of = {name: Named(found=tuple(files[name]), matches=len(files[name])) for name in files_wanted}
-    named_of = {name: Named(found=tuple(named[name]), matches=len(named[name])) for name in entities_wanted}
+    files_of = {name: Named(items=tuple(files[name]), matches=len(files[name])) for name in files_wanted}
+    named_of = {name: Named(items=tuple(named[name]), matches=len(named[name])) for name in entities_wanted}
     mentioned = mentioned_files(said, files_of, named_of, previous=case.previous)
-    resolution = resolve(
-        said, mentioned, named_of, of_documents=of_documents, previous=case.previous, options=case.options
-    )
+    evidence = Evidence(named=named_of, of_documents=of_documents, previous=case.previous)
+    resolution = resolve(said, mentioned, evidence, options=case.options)
     return resolution, anchors(
         resolution,
         of_documents=of_documents,

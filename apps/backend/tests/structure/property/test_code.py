@@ -137,7 +137,7 @@ def examine_shares(path: str, text: str) -> None:
         assert not Counter("".join("".join(own).split())) - shown
 
 
-@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(broken())
 @example(("b.tsx", "export default class{ C {\n}\nconst api = { : { deep() {\n  this.q = 1 } },\n  post: asy\n"))
 def test_any_broken_code_has_entities_that_share_it_out(code: tuple[str, str]) -> None:
@@ -145,7 +145,7 @@ def test_any_broken_code_has_entities_that_share_it_out(code: tuple[str, str]) -
     examine_shares(*code)
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(sorted(SAMPLES)), st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_text_is_code(path: str, text: str) -> None:
     examine(path, text)

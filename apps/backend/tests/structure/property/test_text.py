@@ -33,7 +33,7 @@ LINES = st.lists(st.one_of(PIECES, st.text(max_size=8)), max_size=40).map("\n".j
 
 
 @given(text=st.one_of(TEXTS, LINES), plain=st.booleans())
-@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_entities_share_a_text_out(text: str, plain: bool) -> None:
     check_entities(text, plain=plain)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ragcorp.application.structure.anchor_lookup import (
@@ -16,7 +18,7 @@ from ragcorp.application.structure.mentions.parsing import mentions
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.structure.entities import EntityIdentity, EntityKind, EntityRef
 from ragcorp.domain.structure.hydration import WarningCode
-from support.hydration.in_memory import MemoryEpisodes, MemoryFrequencies, MemoryIndex, ref
+from support.hydration.in_memory import MemoryFrequencies, MemoryIndex, ref
 from support.hydration.world import ANN
 
 pytestmark = pytest.mark.anyio
@@ -24,11 +26,10 @@ pytestmark = pytest.mark.anyio
 MANY = MOST_NAMED + 30
 
 
-class Shown(MemoryEpisodes):
+class Shown:
     """Episodes of which each showed the same."""
 
     def __init__(self, *identities: EntityIdentity) -> None:
-        super().__init__()
         self._identities = identities
 
     async def hydrated(self, episode_id: str, *, principal: Principal, limit: int) -> tuple[EntityIdentity, ...]:
@@ -43,7 +44,13 @@ def contracts() -> list[EntityRef]:
 
 
 def lookup(index: MemoryIndex, frequencies: MemoryFrequencies) -> AnchorLookup:
-    return AnchorLookup(index=index, episodes=MemoryEpisodes(), frequencies=frequencies, options=AnchorOptions())
+    return anchors_after(Shown(), index=index, frequencies=frequencies)
+
+
+def anchors_after(
+    shown: Any, *, index: MemoryIndex, frequencies: MemoryFrequencies, options: AnchorOptions | None = None
+) -> AnchorLookup:
+    return AnchorLookup(index=index, episodes=shown, frequencies=frequencies, options=options or AnchorOptions())
 
 
 @pytest.mark.parametrize(
@@ -59,11 +66,9 @@ async def test_the_nearest_of_more_than_are_looked_up_is_found(query: str) -> No
 async def test_what_was_shown_before_is_nearest_past_the_limit_of_a_name() -> None:
     shown = ref("zzz/otro/contrato-molino.md#Objeto", kind=EntityKind.SECTION)
     index = MemoryIndex(*contracts(), shown)
-    found = await AnchorLookup(
-        index=index,
-        episodes=Shown(shown.identity),
-        frequencies=MemoryFrequencies(),
-        options=AnchorOptions(previous=False),
+    options = AnchorOptions(previous=False)
+    found = await anchors_after(
+        Shown(shown.identity), index=index, frequencies=MemoryFrequencies(), options=options
     ).find(mentions("«Garantía»"), episode_id="e", principal=ANN, filters=())
     assert [each.entity.path for each in found.anchors] == ["zzz/otro/contrato-molino.md"]
 
@@ -101,12 +106,8 @@ async def test_a_class_comes_with_all_its_methods_or_says_that_it_does_not(metho
 
 async def test_of_what_was_shown_a_thousand_stay_and_more_is_told_of() -> None:
     shown = [ref(f"many.py::f{number}", position=number) for number in range(MOST_PREVIOUS + 1)]
-    anchors = AnchorLookup(
-        index=MemoryIndex(*shown),
-        episodes=Shown(*(each.identity for each in shown)),
-        frequencies=MemoryFrequencies(),
-        options=AnchorOptions(),
-    )
+    before = Shown(*(each.identity for each in shown))
+    anchors = anchors_after(before, index=MemoryIndex(*shown), frequencies=MemoryFrequencies())
     found = await anchors.find((), episode_id="e", principal=ANN, filters=())
     assert len(found.anchors) == MOST_PREVIOUS
     assert [warning.code for warning in found.warnings] == [WarningCode.NOT_LISTED]

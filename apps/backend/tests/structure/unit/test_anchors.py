@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.application.structure.anchors import AnchorOptions, mentioned_files, resolve, wanted_names
-from ragcorp.application.structure.mentions.entities import names_of
+from ragcorp.application.structure.anchors import AnchorOptions, resolve, wanted_names
+from ragcorp.application.structure.mentions.entities import Evidence, names_of
+from ragcorp.application.structure.mentions.files import mentioned_files
 from ragcorp.application.structure.mentions.parsing import mentions
 from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.domain.ports.structure import Named, SyntaxNeighbours
@@ -155,9 +156,9 @@ def test_overloads_are_one_symbol() -> None:
 def test_more_than_a_thousand_are_not_counted() -> None:
     one = entity("a.py::run")
     said = mentions("`run`")
-    named = {"symbol:run": Named(found=(one,), matches=1000)}
+    named = {"symbol:run": Named(items=(one,), matches=1000)}
     files = mentioned_files(said, {}, named)
-    found = resolve(said, files, named, of_documents={})
+    found = resolve(said, files, Evidence(named=named))
     assert found.warnings[0].message == "`run` names 1000 or more entities; the one in a.py is shown."
 
 

@@ -179,7 +179,7 @@ class DocumentSearches(StoredDocuments):
         for given, expected in self.FILTERED:
             filters = where(**given)
             page = await repository.list_page(DocumentSelection(filters=filters), principal=ANYONE, limit=9)
-            listed = sorted(item.external_id.rpartition("/")[2] for item in page.documents)
+            listed = sorted(item.external_id.rpartition("/")[2] for item in page.items)
             similar, matching = await self.both(repository, filters)
             assert sorted(similar) == sorted(matching) == sorted(f"aguja {name}" for name in expected), given
             assert listed == sorted(f"{name}.txt" for name in expected), given

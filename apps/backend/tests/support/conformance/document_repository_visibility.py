@@ -71,7 +71,7 @@ class DocumentVisibility(StoredDocuments):
             assert await self.contents(repository, filtered.ranked_list, everyone) == expected
             assert await self.contents(repository, matching, everyone) == expected
             assert sorted(chunk.content for chunk in fetched.values()) == sorted(expected)
-            assert len(page.documents) == len(expected)
+            assert len(page.items) == len(expected)
 
     async def test_what_one_may_not_read_one_may_neither_replace_nor_delete(self, repository: DocumentPorts) -> None:
         ana, beto = Principal(subject="ana"), Principal(subject="beto")
@@ -95,10 +95,10 @@ class DocumentVisibility(StoredDocuments):
         after = None
         while True:
             page = await repository.list_page(DocumentSelection(), principal=ANYONE, limit=3, after=after)
-            listed += [item.external_id for item in page.documents]
+            listed += [item.external_id for item in page.items]
             if (after := page.next_after) is None:
                 break
         assert listed == sorted(names)
         for prefix, expected in [("a", ["a", "a%2", "aZ", "a_1"]), ("a_", ["a_1"]), ("a%", ["a%2"]), ("%", [])]:
             page = await repository.list_page(DocumentSelection(prefix=prefix), principal=ANYONE, limit=9)
-            assert [item.external_id for item in page.documents] == expected
+            assert [item.external_id for item in page.items] == expected

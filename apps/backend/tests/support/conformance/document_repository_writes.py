@@ -188,7 +188,7 @@ class DocumentWrites(StoredDocuments):
         assert (parsed.text, original) == (write.parsed.text, write.source)
         assert document.deleted_at is not None
         deleted = await repository.list_page(DocumentSelection(deleted=True), principal=ANYONE, limit=9)
-        assert [item.external_id for item in deleted.documents] == ["a.txt"]
+        assert [item.external_id for item in deleted.items] == ["a.txt"]
         (outcome,) = await repository.save_many([write], principal=ANYONE)
         assert (outcome.status, outcome.pending, outcome.document_id) == (IngestStatus.CREATED, 0, document.id)
         everything = ["aguja ocho", "aguja seis", "aguja siete"]
@@ -223,7 +223,7 @@ class DocumentWrites(StoredDocuments):
             assert not [outcome for outcome in outcomes if isinstance(outcome, Exception)]
             found = len(await full_text(repository, "aguja", principal=ANYONE, limit=9))
             page = await repository.list_page(DocumentSelection(), principal=ANYONE, limit=9)
-            assert found == sum(item.chunks for item in page.documents)
+            assert found == sum(item.chunks for item in page.items)
 
     async def test_purge_removes_for_good_what_was_deleted_long_enough_ago(self, repository: DocumentPorts) -> None:
         await repository.save_many([written("a.txt", "uno"), written("b.txt", "dos")], principal=ANYONE)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
-from datetime import timedelta
-from typing import Any
+from dataclasses import dataclass
 
 import pytest
 
@@ -146,25 +144,3 @@ class ItemReads(StoredItems):
         assert await repository.delete(ItemSelection(filters=where(speaker="Ana"), prefix="a"), principal=ANYONE) == 1
         assert await repository.delete(ItemSelection(filters=where(collection="artifacts")), principal=ANYONE) == 0
         assert await self.names(repository) == ["b", "c"]
-
-    async def test_the_last_turns_of_a_session_come_oldest_first(self, repository: ItemRepository) -> None:
-        own: dict[str, Any] = {"visibility_scope": VisibilityScope.PRIVATE, "owner": ANYONE.subject}
-        for number in (3, 1, 4, 0, 2):
-            await repository.save_many(
-                [draft(f"{number}", session="s", occurred_at=NOON + timedelta(minutes=number // 2), **own)],
-                principal=ANYONE,
-            )
-        later = NOON + timedelta(days=1)
-        await repository.save_many([draft("9", session="t", occurred_at=later, **own)], principal=ANYONE)
-        # what another could have written is no part of it
-        await repository.save_many([draft("8", session="s", occurred_at=later)], principal=ANYONE)
-        await repository.save_many(
-            [draft("7", session="s", occurred_at=later, owner=ANYONE.subject)], principal=replace(ANYONE, subject="x")
-        )
-        # 0 and 1 are of one moment, 2 and 3 of the next: as they were stored
-        for limit, expected in ((9, "10324"), (3, "324"), (1, "4")):
-            latest = await repository.latest_of_conversation("s", principal=ANYONE, limit=limit)
-            assert "".join(item.external_id for item in latest) == expected
-        hidden = replace(ANYONE, clearance=Sensitivity.PUBLIC)
-        assert await repository.latest_of_conversation("s", principal=hidden, limit=9) == []
-        assert await repository.latest_of_conversation("none", principal=ANYONE, limit=9) == []

@@ -58,6 +58,6 @@ def place(number: int) -> dict[str, Any]:
 
 
 async def known(database: Database, *asked: FileLines, principal: Principal = ANYONE, **filters: Any) -> Any:
-    return await PostgresFileDocuments(database=database).known(
+    return await PostgresFileDocuments(database=database).look_up(
         asked, principal=principal, filters=where(**filters) if filters else ()
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from ragcorp.application.files.grep import GrepFiles
 from ragcorp.domain.files.values import ChunkPlace, FileAccess, FileMatches
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.file_search import FileLines, FileRepository, KnownLines
+from ragcorp.domain.ports.file_search import FileLines, FileRepository, StoredLines
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.files.repository import LocalFileRepository
 from ragcorp.infrastructure.files.ripgrep import Ripgrep, find_ripgrep
@@ -42,12 +42,12 @@ class StoredFiles:
     chunks: dict[str, dict[int, ChunkPlace]] = field(default_factory=dict)
     calls: list[list[FileLines]] = field(default_factory=list)
 
-    async def known(
+    async def look_up(
         self, lines: Sequence[FileLines], *, principal: Principal, filters: Filters = ()
-    ) -> list[KnownLines]:
+    ) -> list[StoredLines]:
         self.calls.append(list(lines))
         return [
-            KnownLines(
+            StoredLines(
                 readable=self.withheld.isdisjoint(each.names),
                 passes=self.excluded.isdisjoint(each.names),
                 chunk=next(

@@ -16,7 +16,7 @@ from ragcorp.application.files.read import ReadFile
 from ragcorp.domain.exceptions import FileAccessError
 from ragcorp.domain.files.values import FileAccess, FileText
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.file_search import FileLines, KnownLines
+from ragcorp.domain.ports.file_search import FileLines, StoredLines
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.files.reading import FileReader
 from ragcorp.infrastructure.files.roots import Root
@@ -102,11 +102,11 @@ class WithheldDocuments:
     withheld: frozenset[str] = frozenset()
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
-    async def known(
+    async def look_up(
         self, lines: Sequence[FileLines], *, principal: Principal, filters: Filters = ()
-    ) -> list[KnownLines]:
+    ) -> list[StoredLines]:
         self.asked.extend(item.names for item in lines)
-        return [KnownLines(readable=self.withheld.isdisjoint(item.names)) for item in lines]
+        return [StoredLines(readable=self.withheld.isdisjoint(item.names)) for item in lines]
 
 
 class ReadingRepository:

@@ -11,7 +11,7 @@ from ragcorp.infrastructure.files.ripgrep import Ripgrep, find_ripgrep
 from ragcorp.infrastructure.files.safe_open import Roots
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.files.documents import PostgresFileDocuments
-from ragcorp.infrastructure.postgres.lexical.term_frequencies import PostgresTermFrequencies
+from ragcorp.infrastructure.postgres.lexical.text_analysis import PostgresTermFrequencies
 from support.files.roots import MAX_FILE, reader_of
 
 

@@ -111,7 +111,7 @@ async def found(
     after = None
     while True:
         page = await repository.list_facts(GraphSelection(), principal=principal, limit=200, after=after)
-        texts |= {fact.id: fact.text for fact in page.facts}
+        texts |= {fact.id: fact.text for fact in page.items}
         if (after := page.next_after) is None:
             break
     return {texts[str(hit.item_id)]: hit.score for hit in ranked.hits}

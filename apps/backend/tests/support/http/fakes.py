@@ -17,7 +17,6 @@ from ragcorp.application.documents.list_chunks import ListChunks
 from ragcorp.application.documents.preparation import DocumentPreparation
 from ragcorp.application.documents.restore import RestoreDocument
 from ragcorp.application.documents.revise import ReviseDocument
-from ragcorp.application.documents.revision import DocumentRevision
 from ragcorp.application.embedding.embed_pending import EmbedPending
 from ragcorp.application.files.grep import GrepFiles
 from ragcorp.application.files.read import ReadFile
@@ -37,21 +36,22 @@ from ragcorp.application.retrieval.sources.chunks import DenseChunkSource, FullT
 from ragcorp.application.status.report import ReportStatus, ServiceFacts
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
 from ragcorp.domain.collections import Collection, Item, ItemSelection
-from ragcorp.domain.embeddings import EmbeddingModel, Vector
+from ragcorp.domain.embeddings import BacklogCounts, EmbeddingModel, Vector
 from ragcorp.domain.files.values import FileAccess
 from ragcorp.domain.graph import EntityDraft, FactDraft
-from ragcorp.domain.ports.storage import BacklogCounts, DocumentSelection, PendingChunk
+from ragcorp.domain.keys import LOCAL_CALLER, Caller
+from ragcorp.domain.ports.storage import DocumentSelection, PendingChunk
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchMode, SearchRequest, SearchResponse
-from ragcorp.domain.status import ContentCounts, Flag, PartStatus, Waiting
+from ragcorp.domain.status import ContentCounts, Flag, PartStatus
 from ragcorp.infrastructure.files.repository import NoFileDocuments
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.interface.http.call import HttpServices
+from ragcorp.interface.http.monitoring.metrics import ServiceState
 from ragcorp.interface.use_cases import CollectionUseCases, GraphUseCases, ItemUseCases
 from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.files import make_repository
 from support.http.storage import Fault, Faulty, Storage
-from support.hydration.in_memory import MemoryEpisodes
 from support.memory.conversations import NO_PAGES
 from support.models.embedders import HashingEmbedder
 from support.parsing.reading import preparation_of
@@ -133,7 +133,7 @@ class CountedContents:
 
     def __init__(self) -> None:
         self.fault = Fault()
-        self.waiting = Waiting(pending=0, failed=0)
+        self.waiting = BacklogCounts(pending=0, failed=0)
 
     async def count(self, *, principal: Principal) -> ContentCounts:
         await self.fault.strike()
@@ -152,6 +152,13 @@ class CountedContents:
 class Spanish:
     def detect(self, text: str) -> str:
         return "es"
+
+
+class OnlyLocal:
+    """Authenticator without keys: every caller is the local user."""
+
+    async def caller(self, credential: str | None) -> Caller:
+        return LOCAL_CALLER
 
 
 @dataclass
@@ -178,7 +185,7 @@ class World:
     async def document_names(self) -> list[str]:
         documents = (await self.storage.ports()).documents
         page = await documents.list_page(DocumentSelection(), principal=Principal(), limit=500)
-        return [document.external_id for document in page.documents]
+        return [document.external_id for document in page.items]
 
     async def turns(self) -> list[Item]:
         page = await (await self.storage.ports()).history.list_page(ItemSelection(), principal=Principal(), limit=500)
@@ -198,6 +205,7 @@ class World:
             default_mode=SearchMode.DENSE,
             source_seconds=2.0,
         )
+        episodes: Any = Faulty(self.storage, "episodes")
         files = make_repository(load_settings({"allowed_paths": ""}))
         documents, access = NoFileDocuments(), FileAccess()
         ingest = IngestDocument(store=repository, preparation=preparation, embed_pending=None, embed_wait_seconds=0.0)
@@ -211,7 +219,7 @@ class World:
                 limits=AnswerLimits(timeout_seconds=30.0),
             ),
             context=LoadContext(search=search, limits=ContextLimits()),
-            introspect=IntrospectHydration(episodes=MemoryEpisodes()),
+            introspect=IntrospectHydration(episodes=episodes),
             ingest=ingest,
             graph=self._graph(),
             grep=GrepFiles(files=files, documents=documents, access=access, timeout_seconds=2.0),
@@ -228,6 +236,10 @@ class World:
             readiness=self.readiness.strike,
             pool_statistics=lambda: {"pool_size": 4},
             wake_embedding=self._wake,
+            observe_rollout=lambda _: None,
+            observe_embedding_cache=lambda _: None,
+            authenticator=OnlyLocal(),
+            state=ServiceState(),
         )
         return replace(services, **changes)
 
@@ -235,15 +247,15 @@ class World:
         repository: Any = self.repository
         catalogue: Any = Faulty(self.storage, "catalogue", fault=self.repository.fault)
         facets: Any = Faulty(self.storage, "facets", fault=self.memory.fault)
-        revision = DocumentRevision(store=repository, preparation=preparation, ingest=ingest)
+        revise = ReviseDocument(store=repository, preparation=preparation, ingest=ingest)
         history = _items(Collection.HISTORY, self.history)
         return CollectionUseCases(
             memory=_items(Collection.MEMORY, self.memory),
             history=history,
             import_history=ImportHistory(save=history.save),
             chunks=ListChunks(repository=repository, catalogue=catalogue),
-            edit_chunk=EditChunk(repository=repository, store=repository, catalogue=catalogue, revision=revision),
-            revise_document=ReviseDocument(revision=revision),
+            edit_chunk=EditChunk(repository=repository, store=repository, catalogue=catalogue, revision=revise),
+            revise_document=revise,
             facets=facets,
         )
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from ragcorp.domain.collections import Collection
 from ragcorp.infrastructure.postgres.chunks.catalogue import PostgresChunkCatalogue
-from ragcorp.infrastructure.postgres.collections.facet_counts import PostgresFacetCounts
+from ragcorp.infrastructure.postgres.collections.counts import PostgresFacetCounts
 from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
 from ragcorp.infrastructure.postgres.graph.extractions import PostgresExtractionStore
 from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
 from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
@@ -44,6 +45,7 @@ class Ports:
     history: PostgresItemRepository
     facets: PostgresFacetCounts
     graph: PostgresGraphRepository
+    episodes: PostgresEpisodeStore
     extractions: PostgresExtractionStore
 
 
@@ -72,6 +74,7 @@ class Storage:
             history=PostgresItemRepository(database=database, collection=Collection.HISTORY),
             facets=PostgresFacetCounts(database),
             graph=PostgresGraphRepository(database=database),
+            episodes=PostgresEpisodeStore(database=database),
             extractions=PostgresExtractionStore(database=database),
         )
 

@@ -14,6 +14,7 @@ from ragcorp.domain.structure.hydration import (
     DroppedEntity,
     DropReason,
     HydratedEntity,
+    Hydration,
     HydrationLimits,
     HydrationUse,
     HydrationWarning,
@@ -99,16 +100,15 @@ async def record(
     warnings: Sequence[HydrationWarning] = (),
     query: str = "Fix auth.go",
 ) -> int:
-    return await store.record(
-        episode_id,
-        query=query,
-        model="test",
-        entities=entities,
-        dropped=dropped,
-        warnings=warnings,
+    hydration = Hydration(
+        episode_id=episode_id,
         use=USE,
-        principal=principal,
+        entities=entities,
+        dropped=tuple(dropped),
+        warnings=tuple(warnings),
+        model="test",
     )
+    return await store.record(hydration, query=query, principal=principal)
 
 
 def _ref(key: str, document_id: UUID) -> EntityRef:

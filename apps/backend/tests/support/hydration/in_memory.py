@@ -13,7 +13,6 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from zlib import crc32
 
 from ragcorp.domain.embeddings import Vector
-from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.storage import LexicalChunks
 from ragcorp.domain.ports.structure import Named, SimilarEntity, SyntaxNeighbours
@@ -21,13 +20,7 @@ from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
 from ragcorp.domain.search.requests import QuerySyntax
 from ragcorp.domain.structure.entities import EntityIdentity, EntityKind, EntityRef, EntityText, FileRef
-from ragcorp.domain.structure.hydration import (
-    DroppedEntity,
-    HydratedEntity,
-    HydrationUse,
-    HydrationWarning,
-    RecordedTurn,
-)
+from ragcorp.domain.structure.hydration import DroppedEntity, HydratedEntity, Hydration, HydrationUse, HydrationWarning
 from ragcorp.domain.text.entity_names import file_name, heading_name, stem_name, symbol_name
 from ragcorp.domain.text.place_words import place_words
 
@@ -182,7 +175,7 @@ class MemoryIndex:
         }
         return {id_: found for id_, found in inside.items() if found}
 
-    async def known(
+    async def existing(
         self, identities: Sequence[EntityIdentity], *, principal: Principal, filters: Filters = ()
     ) -> Mapping[EntityIdentity, EntityRef]:
         await self.faults.strike("known")
@@ -242,7 +235,7 @@ def nearest(matching: Sequence[Placed], near: Sequence[str], shown: Sequence[str
 
     first = sorted(range(len(words)), key=lambda number: (-weight(number, near), -weight(number, shown)))[:limit]
     return Named(
-        found=tuple(matching[number] for number in first),
+        items=tuple(matching[number] for number in first),
         matches=len(matching),
         nearness=tuple(weight(number, near) for number in first) if near else (),
     )
@@ -273,7 +266,7 @@ class Turn:
 
 
 class MemoryEpisodes:
-    """The port EpisodeStore over a dictionary; ``read`` tells nothing but that a turn is there."""
+    """What a turn calls of an EpisodeStore, which passes ``TurnsOfEpisodes``."""
 
     def __init__(self) -> None:
         self.turns: dict[tuple[str, str, str], list[Turn]] = {}
@@ -285,43 +278,20 @@ class MemoryEpisodes:
         shown = (each.planned.entity.identity for turn in reversed(turns) for each in turn.entities)
         return tuple(dict.fromkeys(shown))[:limit]
 
-    async def record(
-        self,
-        episode_id: str,
-        *,
-        query: str,
-        model: str | None,
-        entities: Sequence[HydratedEntity],
-        dropped: Sequence[DroppedEntity],
-        warnings: Sequence[HydrationWarning],
-        use: HydrationUse,
-        principal: Principal,
-    ) -> int:
+    async def record(self, hydration: Hydration, *, query: str, principal: Principal) -> int:
         await self.faults.strike("record")
-        turns = self.turns.setdefault((principal.workspace, principal.subject, episode_id), [])
+        turns = self.turns.setdefault((principal.workspace, principal.subject, hydration.episode_id), [])
         turns.append(
             Turn(
                 query=query,
-                model=model,
-                entities=tuple(entities),
-                dropped=tuple(dropped),
-                warnings=tuple(warnings),
-                use=use,
+                model=hydration.model,
+                entities=hydration.entities,
+                dropped=hydration.dropped,
+                warnings=hydration.warnings,
+                use=hydration.use,
             )
         )
         return len(turns)
-
-    async def read(self, episode_id: str, *, principal: Principal, turn: int | None = None) -> RecordedTurn:
-        del turn
-        if (principal.workspace, principal.subject, episode_id) not in self.turns:
-            raise NotFoundError("The caller has no such episode.", field="episode_id")
-        raise NotImplementedError
-
-    async def purge(self, *, older_than_days: float) -> int:
-        del older_than_days
-        purged = sum(len(turns) for turns in self.turns.values())
-        self.turns.clear()
-        return purged
 
 
 class MemoryKeywords:

@@ -82,9 +82,10 @@ class World:
         return self.hydrate_with(None)
 
     def hydrate_with(self, breaker: CircuitBreaker | None) -> HydrateEpisode:
+        episodes: Any = self.episodes
         return HydrateEpisode(
             index=self.index,
-            episodes=self.episodes,
+            episodes=episodes,
             embedder=self.embedder,
             keywords=self.keywords,
             frequencies=self.frequencies,

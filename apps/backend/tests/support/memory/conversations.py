@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+import hashlib
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import UUID
 
 from ragcorp.application.answering.cited_pages import CitedPages
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
-from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemOutcome, ItemPage, ItemSelection
-from ragcorp.domain.documents import Chunk, IngestStatus, VisibilityScope
+from ragcorp.domain.collections import Collection, Item, ItemDraft
+from ragcorp.domain.documents import Chunk, IngestStatus, VisibilityScope, WriteOutcome
 from ragcorp.domain.ports.chunks import PagedText, PageSpan
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import SourceReport
@@ -92,47 +93,56 @@ class Says:
 
 
 class InMemoryHistory:
-    """The items of history; ``read_error`` and ``write_error`` are raised, and ``hang`` waits for ever."""
+    """What conversations call of an ItemRepository, which passes ``TurnsOfConversations``.
+
+    ``read_error`` and ``write_error`` are raised, and ``hang`` waits for ever.
+    """
 
     def __init__(self) -> None:
-        self.items: list[Item] = []
+        self.stored: dict[tuple[str, str], Item] = {}
         self.read_error: Exception | None = None
         self.write_error: Exception | None = None
         self.hang = False
 
+    @property
+    def items(self) -> list[Item]:
+        return list(self.stored.values())
+
+    def of(self, session: str) -> list[Item]:
+        return sorted((item for item in self.items if item.session == session), key=_time)
+
     def said(self, session: str) -> list[tuple[str | None, str]]:
-        return [(item.speaker, item.text) for item in self._of(session)]
+        return [(item.speaker, item.text) for item in self.of(session)]
 
-    def _of(self, session: str) -> list[Item]:
-        found = [item for item in self.items if item.session == session]
-        return sorted(found, key=lambda item: (item.attributes.occurred_at or MOMENT, int(item.id)))
-
-    async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[ItemOutcome]:
-        del principal
+    async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[WriteOutcome]:
         await self._fail(self.write_error)
-        for draft in drafts:
-            name = draft.external_id or draft.named_after
-            assert name
-            self.items.append(
-                Item(
-                    id=str(len(self.items) + 1),
-                    collection=Collection.HISTORY,
-                    external_id=name,
-                    text=draft.text,
-                    attributes=draft.attributes,
-                    session=draft.session,
-                    speaker=draft.speaker,
-                    entities=draft.entities,
-                    pending=True,
-                    created_at=MOMENT,
-                    updated_at=MOMENT,
-                )
-            )
-        return [ItemOutcome(external_id=draft.external_id or "", status=IngestStatus.CREATED) for draft in drafts]
+        return [self._save(draft, principal.workspace) for draft in drafts]
+
+    def _save(self, draft: ItemDraft, workspace: str) -> WriteOutcome:
+        name = draft.external_id or hashlib.sha256(str(draft.named_after).encode()).hexdigest()[:32]
+        before = self.stored.get((workspace, name))
+        now = Item(
+            id=str(len(self.stored) + 1) if before is None else before.id,
+            collection=Collection.HISTORY,
+            external_id=name,
+            text=draft.text,
+            attributes=draft.attributes,
+            session=draft.session,
+            speaker=draft.speaker,
+            entities=draft.entities,
+            pending=True,
+            created_at=MOMENT,
+            updated_at=MOMENT,
+        )
+        self.stored[workspace, name] = now
+        same = IngestStatus.UNCHANGED if before == now else IngestStatus.UPDATED
+        return WriteOutcome(external_id=name, status=IngestStatus.CREATED if before is None else same)
 
     async def latest_of_conversation(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
         await self._fail(self.read_error)
-        return [item for item in self._of(session) if _is_own(item, principal)][-limit:]
+        own = [item for (workspace, _), item in self.stored.items() if workspace == principal.workspace]
+        own = [item for item in own if item.session == session and _is_own(item, principal)]
+        return sorted(own, key=_time)[-limit:]
 
     async def _fail(self, error: Exception | None) -> None:
         if self.hang:
@@ -140,24 +150,9 @@ class InMemoryHistory:
         if error is not None:
             raise error
 
-    async def change(
-        self, external_id: str, change: Callable[[Item], ItemDraft], *, principal: Principal
-    ) -> ItemOutcome:
-        raise NotImplementedError
 
-    async def get(self, external_id: str, *, principal: Principal) -> Item:
-        raise NotImplementedError
-
-    async def list_page(
-        self, selection: ItemSelection, *, principal: Principal, limit: int, after: str | None = None
-    ) -> ItemPage:
-        raise NotImplementedError
-
-    async def delete_one(self, external_id: str, *, principal: Principal) -> None:
-        raise NotImplementedError
-
-    async def delete(self, selection: ItemSelection, *, principal: Principal) -> int:
-        raise NotImplementedError
+def _time(item: Item) -> tuple[datetime, int]:
+    return (item.attributes.occurred_at or MOMENT, int(item.id))
 
 
 def _is_own(item: Item, principal: Principal) -> bool:

@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from ragcorp.infrastructure.reranking.http_reranker import MAX_RESPONSE_BYTES
+
 Answer = Callable[[dict[str, Any]], Any]
 
 
@@ -66,7 +68,7 @@ class FakeReranker:
             return True
         made = self.answer(body)
         if self.fault == "huge":
-            made |= {"padding": "x" * 30_000_000}
+            made |= {"padding": "x" * MAX_RESPONSE_BYTES}
         content = made if isinstance(made, bytes) else json.dumps(made).encode()
         length = len(content) + (9 if self.fault == "cut" else 0)
         writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n".encode())

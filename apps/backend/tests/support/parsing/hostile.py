@@ -225,8 +225,8 @@ def mail_of_one_long_header() -> bytes:
     return b"Subject: " + b"=?utf-8?q?a?= " * 40_000 + b"\r\n\r\nhola"
 
 
-def mail_of_many_addresses() -> bytes:
-    return b"To: " + b"a b <c@d.example>, " * 8_000 + b"\r\n\r\nhola"
+def mail_of_many_addresses(count: int = 8_000) -> bytes:
+    return b"To: " + b"a b <c@d.example>, " * count + b"\r\n\r\nhola"
 
 
 def mail_of_nested_comments() -> bytes:
@@ -301,8 +301,8 @@ def markdown_of_tables() -> bytes:
     return b"|a|b|\n|-|-|\n" * 12_000
 
 
-def markdown_of_headings() -> bytes:
-    return b"".join(b"#" * (1 + number % 6) + b" Plazo\n" for number in range(10_000))
+def markdown_of_headings(count: int = 10_000) -> bytes:
+    return b"".join(b"#" * (1 + number % 6) + b" Plazo\n" for number in range(count))
 
 
 def markdown_of_codes() -> bytes:

@@ -103,7 +103,7 @@ class Folder:
     def __exit__(self, *_: object) -> None:
         for postmaster in self._root.rglob("postmaster.pid"):
             self._stop(int(postmaster.read_text().split()[0]))
-        sockets = f"ragcorp-{os.geteuid()}-{DataFolder.at(self._root / 'data').key}"
+        sockets = f"ragcorp-{os.geteuid()}-{DataFolder(self._root / 'data').key}"
         for folder in (self._root, Path(tempfile.gettempdir(), sockets)):
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -9,7 +9,7 @@ from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
 from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
-from ragcorp.infrastructure.postgres.lexical.bm25_statistics import PostgresSparseStatistics
+from ragcorp.infrastructure.postgres.workspaces.search_statistics import PostgresSparseStatistics
 from support.graph.facts import said
 from support.memory.collections import drafted
 from support.storage.postgres import repository_over

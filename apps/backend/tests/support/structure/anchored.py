@@ -8,15 +8,9 @@ from math import log
 from uuid import NAMESPACE_URL, UUID, uuid5
 from zlib import crc32
 
-from ragcorp.application.structure.anchors import (
-    AnchorOptions,
-    Resolution,
-    anchors,
-    mentioned_files,
-    resolve,
-    wanted_names,
-)
-from ragcorp.application.structure.mentions.entities import names_of
+from ragcorp.application.structure.anchors import AnchorOptions, Resolution, anchors, resolve, wanted_names
+from ragcorp.application.structure.mentions.entities import Evidence, names_of
+from ragcorp.application.structure.mentions.files import mentioned_files
 from ragcorp.application.structure.mentions.parsing import mentions
 from ragcorp.application.structure.mentions.path_proximity import near_words
 from ragcorp.domain.ports.structure import Named, SyntaxNeighbours
@@ -91,16 +85,10 @@ class Corpus:
         of_documents = {
             each: tuple(entity for entity in self.entities if entity.document_id == each) for each in files.documents
         }
-        self.resolution = resolve(
-            said,
-            files,
-            named,
-            of_documents=of_documents,
-            previous=shown,
-            frequencies=self.frequencies,
-            chunks=self.chunks,
-            options=chosen,
+        evidence = Evidence(
+            named=named, of_documents=of_documents, previous=shown, frequencies=self.frequencies, chunks=self.chunks
         )
+        self.resolution = resolve(said, files, evidence, options=chosen)
         return anchors(
             self.resolution,
             of_documents=of_documents,
@@ -126,7 +114,7 @@ class Corpus:
             of_name.sort(key=lambda each: (-near[each.path], each.path, each.position))
             kept = of_name[: self.limit]
             weights = tuple(near[each.path] for each in kept)
-            found[name] = Named(found=tuple(kept), matches=len(of_name), nearness=weights if self.near else ())
+            found[name] = Named(items=tuple(kept), matches=len(of_name), nearness=weights if self.near else ())
         return found
 
     def _nearness(self, paths: list[str]) -> dict[str, float]:
@@ -152,5 +140,5 @@ class Corpus:
         found = {}
         for name in names:
             of_name = [each for each in files if name in (file_name(each.path), stem_name(each.path))]
-            found[name] = Named(found=tuple(of_name[: self.limit]), matches=len(of_name))
+            found[name] = Named(items=tuple(of_name[: self.limit]), matches=len(of_name))
         return found

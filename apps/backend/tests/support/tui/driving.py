@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from ragcorp.interface.tui.app import RagTui
 from ragcorp.interface.tui.line_view import LineView
-from ragcorp.interface.tui.query_input import QueryInput
+from ragcorp.interface.tui.query_screen import QueryInput
 from ragcorp.interface.tui.result_list import ResultList
 from ragcorp.interface.tui.status_line import StatusLine
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from psycopg import Connection
 from psycopg.rows import TupleRow
@@ -67,7 +67,6 @@ def test_texts_are_folded_as_in_sql(connection: Connection[TupleRow]) -> None:
     assert list(map(folded, TEXTS)) == by_sql(connection, TEXTS)
 
 
-@settings(max_examples=50)
 @given(st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs", "Cn", "Co"))), min_size=20))
 def test_any_text_is_folded_as_in_sql(connection: Connection[TupleRow], texts: list[str]) -> None:
     assert list(map(folded, texts)) == by_sql(connection, texts)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.domain.text.utterances import Said, content_words, is_small_talk, kind_of, without_courtesies
+from ragcorp.domain.text.utterances import UtteranceKind, content_words, is_small_talk, kind_of, without_courtesies
 
 SMALL_TALK = [
     "gracias", "Gracias por todo", "hola", "Hola, buenas tardes", "Sí", "no", "No, gracias", "y", "a", "", "...", "👍",
@@ -32,14 +32,14 @@ STATEMENTS = [
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        *((text, Said.SMALL_TALK) for text in SMALL_TALK),
-        *((text, Said.QUESTION) for text in QUESTIONS),
-        *((text, Said.STATEMENT) for text in STATEMENTS),
+        *((text, UtteranceKind.SMALL_TALK) for text in SMALL_TALK),
+        *((text, UtteranceKind.QUESTION) for text in QUESTIONS),
+        *((text, UtteranceKind.STATEMENT) for text in STATEMENTS),
     ],
 )
-def test_the_kind_of_what_was_said(text: str, kind: Said) -> None:
+def test_the_kind_of_what_was_said(text: str, kind: UtteranceKind) -> None:
     assert kind_of(text) is kind
-    assert is_small_talk(text) is (kind is Said.SMALL_TALK)
+    assert is_small_talk(text) is (kind is UtteranceKind.SMALL_TALK)
 
 
 def test_what_speaks_of_something() -> None:
@@ -58,5 +58,5 @@ def test_courtesies_before_and_behind_are_left_out() -> None:
 
 @given(st.text(max_size=300))
 def test_any_text_has_a_kind(text: str) -> None:
-    assert kind_of(text) in Said
+    assert kind_of(text) in UtteranceKind
     assert without_courtesies(text) in text

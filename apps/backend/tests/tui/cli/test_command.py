@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from ragcorp.main.commands import cli
-from ragcorp.main.commands.tui import HELD_BACK, has_colour, logs_held_back
+from ragcorp.main.commands.tui import MOST_DEFERRED, deferred_logs, has_colour
 from support.processes.command_line import environment, run_here
 
 LEAVE = b"\x1b[?1049l"
@@ -92,11 +92,11 @@ def test_logs_are_held_back_and_then_written() -> None:
 
     written, root = Written(), logging.getLogger()
     root.handlers[:] = [written]
-    with logs_held_back():
-        for number in range(HELD_BACK + 1):
+    with deferred_logs():
+        for number in range(MOST_DEFERRED + 1):
             logging.getLogger("ragcorp.test").error("line %d", number)
         assert written.messages == []
-    assert written.messages == [f"line {number}" for number in range(1, HELD_BACK + 1)]
+    assert written.messages == [f"line {number}" for number in range(1, MOST_DEFERRED + 1)]
     assert root.handlers == [written]
 
 

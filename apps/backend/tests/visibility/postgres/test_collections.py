@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ragcorp.domain.collections import GRAPH, Collection
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, HitKey
-from ragcorp.infrastructure.postgres.collections.facet_counts import PostgresFacetCounts
+from ragcorp.infrastructure.postgres.collections.counts import PostgresFacetCounts
 from support.memory.collections import WITH_CHANNELS, channels_over, store_over
 from support.storage.postgres import open_database
 from support.storage.stored import EAST

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcorp.application.retrieval.steps.visibility_policy import readable
@@ -43,11 +44,11 @@ def policies(draw: st.DrawFn) -> tuple[Principal, list[Description]]:
     return principal, draw(st.lists(description, min_size=1, max_size=12))
 
 
+@pytest.mark.hypothesis
 def test_both_say_the_same_of_random_policies(postgres_server: Any) -> None:
     verdicts: set[bool] = set()
     with postgres_server.superuser() as connection:
 
-        @settings(deadline=None, max_examples=200)
         @given(policies())
         def check(policy: tuple[Principal, list[Description]]) -> None:
             principal, descriptions = policy

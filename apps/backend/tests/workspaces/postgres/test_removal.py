@@ -6,24 +6,22 @@ from collections.abc import AsyncIterator
 
 import psycopg
 import pytest
-from sqlalchemy import Table
 
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
-from ragcorp.infrastructure.postgres.items.rows import TABLES
-from ragcorp.infrastructure.postgres.tables.schema import metadata
+from ragcorp.infrastructure.postgres.items.repository import TABLES, PostgresItemRepository
 from ragcorp.infrastructure.postgres.workspaces.registry import PostgresWorkspaces
 from support.conformance.stored_items import draft
 from support.storage.postgres import open_database, repository_over
+from support.storage.schema import GOLDEN, tables_of
 from support.storage.stored import embed_all, written
 
 pytestmark = pytest.mark.anyio
 
 HERE, THERE = Principal(workspace="here"), Principal(workspace="there")
-OF_WORKSPACES = [table for table in metadata.tables.values() if "workspace" in table.c]
+OF_WORKSPACES = tables_of(GOLDEN.read_text(encoding="utf-8"), column="workspace ")
 
 
 @pytest.fixture
@@ -45,10 +43,10 @@ async def fill(database: Database, principal: Principal) -> None:
     await PostgresWorkspaces(database=database).refresh_statistics(principal.workspace)
 
 
-def rows(dsn: str, table: Table, workspace: str) -> int:
+def rows(dsn: str, table: str, workspace: str) -> int:
     with psycopg.connect(dsn) as connection:
         row = connection.execute(
-            f"SELECT count(*) FROM {table.name} WHERE workspace = %s",  # type: ignore[arg-type]
+            f"SELECT count(*) FROM {table} WHERE workspace = %s",  # type: ignore[arg-type]
             (workspace,),
         ).fetchone()
     assert row is not None
@@ -58,7 +56,7 @@ def rows(dsn: str, table: Table, workspace: str) -> int:
 async def test_a_removed_workspace_leaves_no_row_in_any_table(database: Database, dsn: str) -> None:
     for principal in (HERE, THERE):
         await fill(database, principal)
-    before = {table.name: rows(dsn, table, "there") for table in OF_WORKSPACES}
+    before = {table: rows(dsn, table, "there") for table in OF_WORKSPACES}
     filled = {name for name, count in before.items() if count}
     assert filled >= {
         *("documents", "chunks", "chunk_embeddings", "embedding_backlog", "document_terms", "document_embeddings"),
@@ -67,8 +65,8 @@ async def test_a_removed_workspace_leaves_no_row_in_any_table(database: Database
         *("embedding_cache", "workspace_means", "lexicon", "chunk_languages", "bm25_workspaces"),
     }
     await PostgresWorkspaces(database=database).remove("here")
-    assert {table.name: rows(dsn, table, "here") for table in OF_WORKSPACES} == dict.fromkeys(before, 0)
-    assert {table.name: rows(dsn, table, "there") for table in OF_WORKSPACES} == before
+    assert {table: rows(dsn, table, "here") for table in OF_WORKSPACES} == dict.fromkeys(before, 0)
+    assert {table: rows(dsn, table, "there") for table in OF_WORKSPACES} == before
 
 
 async def test_a_workspace_of_items_alone_is_abandoned_when_none_of_them_is_new(database: Database, dsn: str) -> None:

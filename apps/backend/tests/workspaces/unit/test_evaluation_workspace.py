@@ -9,10 +9,9 @@ import pytest
 
 from ragcorp.application.workspaces.remove import throw_away_workspace
 from ragcorp.application.workspaces.settle import MAX_FAILED_ROUNDS, SettleWorkspace
-from ragcorp.domain.embeddings import Vector
+from ragcorp.domain.embeddings import BacklogCounts, Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError
 from ragcorp.domain.ingestion import EmbedProgress
-from ragcorp.domain.ports.storage import BacklogCounts
 from ragcorp.domain.principal import Principal
 
 pytestmark = pytest.mark.anyio

@@ -1,11 +1,11 @@
 """Linear fusion of absolute scores.
 
-score(d) = sum over the lists that hold d of  w * s(d)        where s is an absolute score
+score(d) = sum over the lists that have d of  w * s(d)        where s is an absolute score
                                               w / (k + rank)  where it is not (ts_rank_cd, a user's own, ...)
 
 A score is absolute if it means the same in every query: a cosine, a share. Then a list that knows little about a query
 gives little to everything, where ranks would have it name a winner. No score is normalised or imputed: the lists of
-absolute scores must hold every candidate (``search.list_fusion``).
+absolute scores must contain every candidate (``search.list_fusion``).
 
 Bruch, Gai, Ingber: An analysis of fusion functions for hybrid retrieval, ACM TOIS 2023, on convex combinations.
 """
@@ -37,11 +37,7 @@ class LinearFusionService:
     def fuse(
         self, lists: Sequence[RankedList], *, weights: Mapping[str, float] | None = None, k: int | None = None
     ) -> tuple[FusedHit, ...]:
-        """Return the union of the lists by descending score, ties by the hit's key; a list's weight defaults to 1.
-
-        Raises InvalidInputError for two lists of one name, for a weight that is negative, not finite or names no list,
-        and for a k out of range.
-        """
+        """Return the union by descending score, ties by key; weights default to 1. Raises as ``RankFusionService``."""
         rank_constant = DEFAULT_RANK_CONSTANT if k is None else k
         require_rank_constant(rank_constant, 1)
         weight_of = checked_weights([ranked.source for ranked in lists], weights or {})

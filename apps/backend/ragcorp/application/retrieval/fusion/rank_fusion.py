@@ -1,6 +1,6 @@
 """Reciprocal Rank Fusion.
 
-score(d) = sum over the lists that hold d of  w / (k + rank(d))
+score(d) = sum over the lists that contain d of  w / (k + rank(d))
 
 Cormack, Clarke, Buettcher: Reciprocal rank fusion outperforms Condorcet and individual rank learning methods,
 SIGIR 2009; k = 60 there, ranks from 1.
@@ -39,7 +39,7 @@ class RankFusionService:
     ) -> tuple[FusedHit, ...]:
         """Return the union of the lists by descending score, ties by the hit's key; a list's weight defaults to 1.
 
-        A hit's identity is its key. Its metadata is that of the first list that holds it, completed from later ones
+        A hit's identity is its key. Its metadata is that of the first list that has it, completed from later ones
         by the keys that it lacks. A list in which it is absent contributes nothing. Scores lie in
         [0, sum of weights / (k + first_rank)].
 
@@ -61,9 +61,9 @@ def fused(
     *,
     first_rank: int = 1,
 ) -> tuple[FusedHit, ...]:
-    """Return the union of the lists by the sum of what each gives to a hit, descending, ties by the hit's key.
+    """Return the union of the lists by the sum of the lists' contributions, descending, ties by the hit's key.
 
-    ``summand(ranked, rank, weight)`` is what a list gives to its hit of that rank; ranks start at ``first_rank``.
+    ``summand(ranked, rank, weight)`` is a list's contribution to its hit of that rank; ranks start at ``first_rank``.
     Metadata is the first list's, completed from later ones by the keys that it lacks.
 
     >>> ranked = RankedList(source='dense', score_type='cosine_similarity', hits=(Hit(chunk_id='a', score=0.9),))

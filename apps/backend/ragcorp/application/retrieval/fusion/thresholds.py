@@ -61,10 +61,9 @@ def distance_thresholds(sources: Iterable[str], below: float) -> tuple[Threshold
     0.5
     """
     if not 0 < below <= MAX_DISTANCE:
-        raise InvalidInputError(
-            "vector_score_threshold is out of range.",
-            field="vector_score_threshold",
-            limit=f"above 0, up to {MAX_DISTANCE:g}, as a cosine distance",
+        raise InvalidInputError.out_of_range(
+            "vector_score_threshold",
+            f"above 0, up to {MAX_DISTANCE:g}, as a cosine distance",
             remedy="Choose a distance in the range, or leave it to the profile.",
         )
     return tuple(Threshold(source=source, score_type=ScoreType.COSINE_DISTANCE, below=below) for source in sources)
@@ -89,7 +88,7 @@ def applicable(lists: Sequence[RankedList], thresholds: Sequence[Threshold]) -> 
     return [
         threshold
         for threshold in thresholds
-        if any(ranked.source == threshold.source and _tells(ranked, threshold.score_type) for ranked in lists)
+        if any(ranked.source == threshold.source and _has_scores(ranked, threshold.score_type) for ranked in lists)
     ]
 
 
@@ -106,7 +105,7 @@ def above_thresholds(lists: Sequence[RankedList], thresholds: Sequence[Threshold
         applied = [
             threshold
             for threshold in thresholds
-            if threshold.source == ranked.source and _tells(ranked, threshold.score_type)
+            if threshold.source == ranked.source and _has_scores(ranked, threshold.score_type)
         ]
         hits = tuple(
             hit for hit in ranked.hits if all(threshold.admits(_score(hit, ranked, threshold)) for threshold in applied)
@@ -115,7 +114,7 @@ def above_thresholds(lists: Sequence[RankedList], thresholds: Sequence[Threshold
     return kept
 
 
-def _tells(ranked: RankedList, score_type: str) -> bool:
+def _has_scores(ranked: RankedList, score_type: str) -> bool:
     if score_type == ScoreType.COSINE_DISTANCE:
         return ranked.score_type == ScoreType.COSINE_SIMILARITY
     if ranked.score_type == score_type:

@@ -53,10 +53,7 @@ LINEAR_WEIGHTS = {FULL_TEXT: 0.17, IDENTIFIERS: 0.08, ALL_WORDS: 0.0}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
-    """Steps after fusion, in this order; None and False skip a step.
-
-    ``neighbours`` is the number of chunks shown before and after each passage.
-    """
+    """Steps after fusion in this order; None, False and 0 skip a step. ``neighbours`` is chunks on each side."""
 
     decay: TemporalDecay | None = None
     deduplicate: bool = False
@@ -73,7 +70,7 @@ class RetrievalProfile:
     """Parameters of a search; immutable.
 
     sources: queried in parallel
-    stand_in: queried where the first source is degraded
+    substitute: queried where the first source is degraded
     fallback: used where the method lacks evidence
     chosen_weights: lists whose weight the caller set; sources do not emphasise them
     pools: hits of a source, in quarters of the window (default 4)
@@ -84,7 +81,7 @@ class RetrievalProfile:
     name: str
     mode: SearchMode
     sources: tuple[str, ...]
-    stand_in: str | None = None
+    substitute: str | None = None
     method: FusionMethod = FusionMethod.RRF
     rank_constant: int = DEFAULT_RANK_CONSTANT
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -102,18 +99,16 @@ class RetrievalProfile:
         _require_range("fusion.rank_constant", self.rank_constant, 1, MAX_RANK_CONSTANT)
         for name, pool in self.pools.items():
             if not 0 < pool <= MAX_POOL:
-                raise InvalidInputError(
-                    "A source's pool is out of range.",
-                    field=f"pools.{name}",
-                    limit=f"above 0, up to {MAX_POOL:g} quarters of the window",
+                raise InvalidInputError.out_of_range(
+                    f"pools.{name}",
+                    f"above 0, up to {MAX_POOL:g} quarters of the window",
                     remedy="Choose a value in the range; 4 is the whole window.",
                 )
         for name, weight in self.weights.items():
             if not (math.isfinite(weight) and 0 <= weight <= MAX_WEIGHT):
-                raise InvalidInputError(
-                    "A fusion weight is out of range.",
-                    field=f"fusion.weights.{name}",
-                    limit=f"0 to {MAX_WEIGHT:g}",
+                raise InvalidInputError.out_of_range(
+                    f"fusion.weights.{name}",
+                    f"0 to {MAX_WEIGHT:g}",
                     remedy="Use 1 for a source of normal weight, 0 to leave it out of the score.",
                 )
 
@@ -122,10 +117,7 @@ class RetrievalProfile:
         return min(MAX_RANK_WINDOW_SIZE, math.ceil(self.pools.get(source, WHOLE_WINDOW) * self.rank_window_size / 4))
 
     def with_memory(self) -> RetrievalProfile:
-        """Return the profile with the memory sources of the same kinds as its own.
-
-        Linear fusion is replaced by its fallback by rank: its weights do not fit the scores of other collections.
-        """
+        """Add memory sources of the same kinds. Replaces linear fusion, whose weights would not fit them."""
         profile = self if self.method is FusionMethod.RRF or self.fallback is None else self.fallback
         added = [MEMORY_DENSE] if any(source in DENSE_SOURCES for source in profile.sources) else []
         added += [MEMORY_FULL_TEXT] if any(source in FULL_TEXT_SOURCES for source in profile.sources) else []
@@ -141,8 +133,8 @@ class RetrievalProfile:
             dense = [source for source in self.sources if source in DENSE_SOURCES]
             thresholds = (*others, *distance_thresholds(dense, request.vector_score_threshold))
         list_names = [name for source in self.sources for name in LISTS.get(source, (source,))]
-        if self.stand_in:
-            list_names += LISTS.get(self.stand_in, (self.stand_in,))
+        if self.substitute:
+            list_names += LISTS.get(self.substitute, (self.substitute,))
         if request.weights.keys() - set(list_names):
             raise InvalidInputError(
                 "fusion.weights names a list that this mode does not have.",
@@ -168,9 +160,6 @@ class RetrievalProfile:
 
 def _require_range(name: str, value: int, low: int, high: int) -> None:
     if not low <= value <= high:
-        raise InvalidInputError(
-            f"{name} is out of range.",
-            field=name,
-            limit=f"{low} to {high}",
-            remedy="Choose a value in the range, or leave the field out.",
+        raise InvalidInputError.out_of_range(
+            name, f"{low} to {high}", remedy="Choose a value in the range, or leave the field out."
         )

@@ -15,7 +15,7 @@ from ragcorp.application.retrieval.profiles.profile import (
 )
 from ragcorp.application.retrieval.steps.diversification import Diversification
 from ragcorp.application.retrieval.steps.temporal_decay import TemporalDecay
-from ragcorp.domain.collections import ASKED_KINDS
+from ragcorp.domain.collections import EXCHANGE_KINDS
 from ragcorp.domain.filters import Condition, Operator
 from ragcorp.domain.search.requests import FusionMethod, SearchMode
 from ragcorp.domain.search.sources import (
@@ -35,7 +35,7 @@ DEFAULT_DISTANCE = 0.5
 SPARSE_POOL, DENSE_POOL, GRAPH_POOL = 4.0, 2.0, 1.0
 """Pools of the profile ``memory``, in quarters of the window."""
 
-STATEMENTS_ONLY = (Condition(name="artifact_type", operator=Operator.NOT_IN, values=ASKED_KINDS),)
+STATEMENTS_ONLY = (Condition(name="artifact_type", operator=Operator.NOT_IN, values=EXCHANGE_KINDS),)
 """Excludes questions and generated answers from history: they would outrank statements."""
 
 
@@ -70,7 +70,7 @@ def standard_profiles(parameters: ProfileParameters | None = None) -> dict[str, 
         name="dense",
         mode=SearchMode.DENSE,
         sources=SOURCES_OF["dense"],
-        stand_in=FULL_TEXT,
+        substitute=FULL_TEXT,
         weights=RRF_WEIGHTS,
         thresholds=(A_FIFTH_OF_THE_EVIDENCE,),
         rank_constant=given.rank_constant,
@@ -81,9 +81,9 @@ def standard_profiles(parameters: ProfileParameters | None = None) -> dict[str, 
         name="hybrid",
         mode=SearchMode.HYBRID,
         sources=(*SOURCES_OF["hybrid"], *given.extra_sources),
-        stand_in=None,
+        substitute=None,
     )
-    sparse = replace(dense, name="sparse", mode=SearchMode.SPARSE, sources=SOURCES_OF["sparse"], stand_in=None)
+    sparse = replace(dense, name="sparse", mode=SearchMode.SPARSE, sources=SOURCES_OF["sparse"], substitute=None)
     linear = replace(
         hybrid, name="linear", method=FusionMethod.LINEAR, weights=given.linear_weights, thresholds=(), fallback=hybrid
     )

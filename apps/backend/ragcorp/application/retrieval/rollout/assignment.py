@@ -47,10 +47,7 @@ class ArmProfile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rollout:
-    """``percent`` of the queries get ``new``. Raises ConfigurationError outside 0 to 100.
-
-    The new arm holds the buckets b with b / 100 < percent, so a larger percentage only ever adds queries to it.
-    """
+    """``percent`` of the queries, buckets b with b / 100 < percent, get ``new``. Raises ConfigurationError."""
 
     old: ArmProfile
     new: ArmProfile
@@ -59,9 +56,7 @@ class Rollout:
 
     def __post_init__(self) -> None:
         if not 0 <= self.percent <= 100:
-            raise ConfigurationError(
-                "The share of a roll-out is out of range.", field="HYBRID_ROLLOUT_PERCENT", limit="0 to 100"
-            )
+            raise ConfigurationError.out_of_range("HYBRID_ROLLOUT_PERCENT", "0 to 100")
 
     def arm_of(self, *, workspace: str, query: str) -> Arm:
         return Arm.NEW if bucket(workspace, query) / 100 < self.percent else Arm.OLD

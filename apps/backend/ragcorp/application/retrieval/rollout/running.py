@@ -1,6 +1,6 @@
 """A roll-out in force: the arm of each search, its observers, and the shadow of the new arm."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ragcorp.application.retrieval.rollout.assignment import Rollout, RolloutObservers
 from ragcorp.application.retrieval.rollout.shadow import ShadowSearch
@@ -11,13 +11,13 @@ from ragcorp.domain.search.requests import SearchMode, SearchRequest, SearchResp
 from ragcorp.domain.search.rollout import Arm
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunningRollout:
     """Chooses the profile of mode auto, query by query. Requests that choose a profile themselves are in no arm."""
 
-    def __init__(self, *, rollout: Rollout, observers: RolloutObservers, shadow: ShadowSearch) -> None:
-        self._rollout = rollout
-        self._observers = observers
-        self._shadow = shadow
+    rollout: Rollout
+    observers: RolloutObservers
+    shadow: ShadowSearch
 
     def arm_of(self, request: SearchRequest, *, principal: Principal) -> Arm | None:
         """Return the arm that made the cursor, even if the share changed since; else the query's arm."""
@@ -27,16 +27,16 @@ class RunningRollout:
             for arm in Arm:
                 if page_cursor.belongs_to(self.applied(arm, request)):
                     return arm
-        return self._rollout.arm_of(workspace=principal.workspace, query=request.query)
+        return self.rollout.arm_of(workspace=principal.workspace, query=request.query)
 
     def applied(self, arm: Arm, request: SearchRequest) -> SearchRequest:
-        return self._rollout.profile(arm).applied_to(request)
+        return self.rollout.profile(arm).applied_to(request)
 
     def served(self, arm: Arm, request: SearchRequest, plan: QueryPlan, response: SearchResponse) -> SearchResponse:
         """Report the arm, start a shadow after a first page of the old arm, and add the arm to an explanation."""
-        self._observers.arm_served(arm)
-        if self._rollout.shadow and arm is Arm.OLD and request.cursor is None:
-            self._shadow.start(plan, response, candidate=self.applied(Arm.NEW, request))
+        self.observers.arm_served(arm)
+        if self.rollout.shadow and arm is Arm.OLD and request.cursor is None:
+            self.shadow.start(plan, response, candidate=self.applied(Arm.NEW, request))
         if response.explanation is None:
             return response
         return replace(response, explanation={**response.explanation, "arm": arm.value})

@@ -28,10 +28,7 @@ COMPARED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShadowLimits:
-    """Bounds of shadow searches: concurrency (the rest is dropped), seconds for each, and seconds at shutdown.
-
-    ``compared`` is the depth of the comparison, below 10 only where a page has fewer than 10 results.
-    """
+    """Bounds of shadow searches, in seconds; ``compared`` is the depth, below 10 only where pages are smaller."""
 
     max_running: int = 1
     timeout_seconds: float = 4.0
@@ -53,10 +50,7 @@ class ShadowSearch:
         self._closed = False
 
     def start(self, plan: QueryPlan, response: SearchResponse, *, candidate: SearchRequest) -> None:
-        """Start comparing a response with the new profile's ``candidate``, or drop the shadow. Returns at once.
-
-        During an outage no shadow starts: it would add to the load.
-        """
+        """Start comparing with the new profile's ``candidate``, or drop the shadow: always during an outage."""
         if self._closed or len(self._running) >= self._limits.max_running:
             self._observers.shadow_ended(ShadowOutcome.DROPPED)
         elif _is_degraded(response):
@@ -142,10 +136,7 @@ def overlap_at(k: int, old: Sequence[str], new: Sequence[str]) -> float:
 
 
 def rank_changes(k: int, old: Sequence[str], new: Sequence[str]) -> tuple[RankChange, ...]:
-    """Return what moved, came or went in the first k, by its better rank, then the old one. Raises InvalidInputError.
-
-    It is empty exactly where the heads are equal.
-    """
+    """Return the differences of the heads, by the better rank; empty if they are equal. Raises InvalidInputError."""
     first, second = _ranks(k, old), _ranks(k, new)
     changes = [
         RankChange(identity, first.get(identity), second.get(identity))
@@ -171,5 +162,5 @@ def _ranks(k: int, ranking: Sequence[str]) -> dict[str, int]:
     head = ranking[:k]
     ranks = {identity: rank for rank, identity in enumerate(head, start=1)}
     if len(ranks) != len(head):
-        raise InvalidInputError("A ranking holds a passage twice.", field="ranking")
+        raise InvalidInputError("A ranking contains a passage twice.", field="ranking")
     return ranks

@@ -96,10 +96,7 @@ def _bound(threshold: Threshold) -> dict[str, float | None]:
 
 
 def with_ranks(hits: Sequence[SearchHit], orders: Sequence[StepOrder]) -> tuple[SearchHit, ...]:
-    """Return the hits with ``rank_before`` and ``rank_after`` (from 1) in the note of each step, in the steps' order.
-
-    Other notes follow unchanged.
-    """
+    """Return the hits with ``rank_before`` and ``rank_after`` (from 1) in the notes of the steps."""
     ranks = [(order.step, _ranks(order.before), _ranks(order.after)) for order in orders]
     return tuple(replace(hit, steps=_noted(hit, ranks)) for hit in hits)
 

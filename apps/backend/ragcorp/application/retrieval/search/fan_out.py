@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ragcorp.application.resilience.circuit_breaker import Admission, CircuitBreaker, Verdict
-from ragcorp.application.resilience.degradation_log import log_outage
+from ragcorp.application.resilience.source_reports import elapsed_ms, log_outage
 from ragcorp.application.resilience.time_bound import leave_behind
 from ragcorp.application.retrieval.search.plan import QueryPlan
 from ragcorp.domain.exceptions import ConfigurationError, InvalidInputError, InvalidRankingError, SourceUnavailableError
@@ -54,11 +54,7 @@ class _Call:
 
 
 class SourceFanOut:
-    """Runs sources in parallel. A slow source is cut off and a failing one is reported; the others go on.
-
-    ``timeouts`` are seconds by source name, default ``source_timeout_seconds``. ``breaker`` skips a source that keeps
-    failing. Raises ConfigurationError.
-    """
+    """Runs sources in parallel; cuts off slow ones and reports failing ones. Raises ConfigurationError."""
 
     def __init__(
         self,
@@ -82,7 +78,7 @@ class SourceFanOut:
         A source is skipped and named where it cannot apply its filters, or the operators of the query's syntax (those
         apply to chunks), and where the principal may not read files. A source whose collection the filters exclude is
         skipped without a reason. ``identify`` resolves the hits of a list; if it fails, the source has failed.
-        ``replaceable``: another source stands in for these, so the breaker may skip them all.
+        ``replaceable``: another source replaces these, so the breaker may skip them all.
         Raises InvalidInputError if a built-in source rejects the query.
         """
         clock = asyncio.get_running_loop().time
@@ -153,10 +149,7 @@ class SourceFanOut:
         results[name] = result
 
     def _verdict(self, name: str, result: SourceResult | InvalidInputError | None, call: _Call) -> Verdict:
-        """Return the breaker's verdict on a source.
-
-        A timeout is ignored where the source had little time, or the query may have been too expensive.
-        """
+        """Return the breaker's verdict; ignores a timeout of a source with little time or of an expensive query."""
         if not isinstance(result, SourceResult) or result.report.reason in EXCUSED:
             return Verdict.NOTHING
         if result.report.answered:
@@ -175,7 +168,7 @@ def _filter_fields(name: str, source: RetrievalSource) -> frozenset[str] | None:
         return None
     if isinstance(fields, str) or not isinstance(fields, Iterable):
         raise ConfigurationError(
-            f"The filter_fields of source '{name}' are no names of fields.",
+            f"The filter_fields of source '{name}' are not names of fields.",
             field="sources",
             remedy="Give a set of names, or leave the attribute out.",
         )
@@ -208,17 +201,20 @@ async def _query_one(name: str, call: _Call, identify: Identify) -> SourceResult
         return _failed(name, SourceOutcome.FAILED, started, "error")
     outcome = SourceOutcome.OK if first.hits or any(further) else SourceOutcome.EMPTY
     return SourceResult(
-        report=_report(name, outcome, started, reason=answer.incomplete, hits=len(first), cut=answer.cut),
+        report=SourceReport(
+            source=name,
+            outcome=outcome,
+            elapsed_ms=elapsed_ms(started),
+            reason=answer.incomplete,
+            hits=len(first),
+            cut=answer.cut,
+        ),
         answer=replace(answer, ranked_list=first, further=tuple(further)),
     )
 
 
 def _named(name: str, answer: SourceAnswer, limit: int) -> list[RankedList]:
-    """Return the lists under the names used by weights and reports; the first has the name of the wired source.
-
-    Lists of a custom source are cut to ``limit`` hits, and its further lists get its name as a prefix, so that they
-    cannot take the name of a built-in list.
-    """
+    """Rename the lists as weights and reports do; those of custom sources are cut and get its name as prefix."""
     lists = []
     for number, ranked in enumerate(answer.lists):
         built_in = name in OWN_SOURCES
@@ -235,11 +231,11 @@ def _log_late_end(name: str, task: _Running) -> None:
 
 
 def _outcome(name: str, task: _Running, started: float) -> SourceResult | InvalidInputError:
-    """Return the result of a finished task. One that cancelled itself, or raised no Exception, has failed."""
+    """Return the result of a finished task; it failed if it cancelled itself or raised a BaseException."""
     if not task.cancelled() and task.exception() is None:
         return task.result()
     logger.error(
-        "source %s cancelled itself or raised what is no Exception",
+        "source %s cancelled itself or raised something other than an Exception",
         name,
         exc_info=None if task.cancelled() else task.exception(),
     )
@@ -253,17 +249,10 @@ def _reason(error: SourceUnavailableError) -> str:
 
 
 def _skipped(name: str, reason: str | None) -> SourceResult:
-    return SourceResult(report=_report(name, SourceOutcome.SKIPPED, 0.0, reason=reason))
+    report = SourceReport(source=name, outcome=SourceOutcome.SKIPPED, elapsed_ms=0.0, reason=reason)
+    return SourceResult(report=report)
 
 
 def _failed(name: str, outcome: SourceOutcome, started: float, reason: str) -> SourceResult:
-    return SourceResult(report=_report(name, outcome, started, reason=reason))
-
-
-def _report(
-    name: str, outcome: SourceOutcome, started: float, *, reason: str | None = None, hits: int = 0, cut: bool = False
-) -> SourceReport:
-    elapsed_ms = (time.perf_counter() - started) * 1000 if started else 0.0
-    return SourceReport(
-        source=name, outcome=outcome, elapsed_ms=round(elapsed_ms, 3), reason=reason, hits=hits, cut=cut
-    )
+    report = SourceReport(source=name, outcome=outcome, elapsed_ms=elapsed_ms(started), reason=reason)
+    return SourceResult(report=report)

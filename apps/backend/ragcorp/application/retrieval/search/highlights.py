@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ragcorp.application.resilience.source_reports import logged_failure
 from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.retrieval.search.plan import QueryPlan
-from ragcorp.application.retrieval.search.step_pipeline import step_out
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.ports.sources import SourceResult
 from ragcorp.domain.ports.text import TextAnalyzer
@@ -80,9 +80,9 @@ def spellings(tokens: Iterable[Token]) -> Iterator[str]:
 def matching(tokens: Iterable[Token], lexemes: Lexemes, wanted: frozenset[str]) -> Iterator[Highlight]:
     """Yield the marks, in order and disjoint. ``lexemes`` are by spelling."""
     for token in tokens:
-        held = lexemes.get(token.spelt, frozenset())
+        own = lexemes.get(token.spelt, frozenset())
         of_parts = frozenset[str]().union(*(lexemes.get(part.spelt, frozenset()) for part in _within(token)))
-        if (held - of_parts) & wanted:
+        if (own - of_parts) & wanted:
             yield Highlight(start=token.start, end=token.end)
         else:
             yield from matching(token.parts, lexemes, wanted)
@@ -92,14 +92,14 @@ def literal(text: str, terms: Sequence[str]) -> Iterator[Highlight]:
     """Yield the literal occurrences of the terms, ignoring case, accents and typographic variants."""
     folded, places = folded_with_places(text.translate(_ALIKE))
     for term in terms:
-        looked_for, _ = folded_with_places(term.translate(_ALIKE))
-        start = folded.find(looked_for) if looked_for else -1
+        search_lexemes, _ = folded_with_places(term.translate(_ALIKE))
+        start = folded.find(search_lexemes) if search_lexemes else -1
         while start >= 0:
-            after = start + len(looked_for)
+            after = start + len(search_lexemes)
             end = places[after] if after < len(places) else len(text)  # accents of their own belong to their letter
             if end > places[start]:
                 yield Highlight(start=places[start], end=end)
-            start = folded.find(looked_for, after)
+            start = folded.find(search_lexemes, after)
 
 
 def disjoint(marks: Iterable[Highlight]) -> tuple[Highlight, ...]:
@@ -164,30 +164,26 @@ _Analysis = tuple[Lexemes, frozenset[str]]
 """Text analysis in one language: the lexemes of each spelling, and the wanted lexemes."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Highlighter:
     """Analyses the distinct words of the shown passages, with one call for each language."""
 
-    def __init__(self, *, analyzer: TextAnalyzer) -> None:
-        self._analyzer = analyzer
+    analyzer: TextAnalyzer
 
     async def mark(
         self, hits: tuple[SearchHit, ...], results: Sequence[SourceResult], plan: QueryPlan
     ) -> tuple[tuple[SearchHit, ...], tuple[SourceReport, ...]]:
-        """Return the hits with their highlights, and a report where the analysis failed or was too slow.
-
-        Highlights are words with a lexeme of the query or of a source's reading of it (corrections, codes typed with
-        spaces), and literal terms of a file search.
-        """
+        """Mark words of the query, or of a source's reading of it, and literal terms; report a failed analysis."""
         answers = [result.answer for result in results if result.answer is not None]
-        looked_for = frozenset(term.lexeme for answer in answers for term in answer.terms)
+        search_lexemes = frozenset(term.lexeme for answer in answers for term in answer.terms)
         literals = tuple(dict.fromkeys(term for answer in answers for term in answer.literals))
         tokens = [tokens_of(hit.chunk.content) for hit in hits]
         started = time.perf_counter()
         try:
-            look = self._analyses(hits, tokens, plan.request.query, looked_for)
+            look = self._analyses(hits, tokens, plan.request.query, search_lexemes)
             analyses = await run_until(plan.deadline, look)
         except (TimeoutError, StorageUnavailableError) as error:
-            return hits, (step_out(HIGHLIGHT, error, started),)
+            return hits, (logged_failure(HIGHLIGHT, error, started),)
         marked = tuple(
             replace(hit, highlights=_marks(hit, of_hit, analyses[hit.chunk.language], literals))
             for hit, of_hit in zip(hits, tokens, strict=True)
@@ -195,15 +191,15 @@ class Highlighter:
         return marked, ()
 
     async def _analyses(
-        self, hits: Sequence[SearchHit], tokens: Sequence[Sequence[Token]], query: str, looked_for: frozenset[str]
+        self, hits: Sequence[SearchHit], tokens: Sequence[Sequence[Token]], query: str, search_lexemes: frozenset[str]
     ) -> dict[str, _Analysis]:
         by_language: dict[str, dict[str, None]] = {}
         for hit, of_hit in zip(hits, tokens, strict=True):
             by_language.setdefault(hit.chunk.language, {}).update(dict.fromkeys(spellings(of_hit)))
         analyses: dict[str, _Analysis] = {}
         for language, spelt in by_language.items():
-            of_query, *lexemes = await self._analyzer.lexemes([query, *spelt], language=language)
-            analyses[language] = (dict(zip(spelt, lexemes, strict=True)), looked_for | of_query)
+            of_query, *lexemes = await self.analyzer.lexemes([query, *spelt], language=language)
+            analyses[language] = (dict(zip(spelt, lexemes, strict=True)), search_lexemes | of_query)
         return analyses
 
 

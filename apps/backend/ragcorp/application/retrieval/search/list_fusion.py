@@ -22,10 +22,7 @@ SCORE_TYPE = {FusionMethod.RRF: ScoreType.RRF, FusionMethod.LINEAR: ScoreType.LI
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """The fused hits, the mode that was used, and how the lists were fused; ``weights`` is None for a single list.
-
-    ``plan`` is the plan as it was carried out: its profile is the fallback where the fusion fell back.
-    """
+    """The fused hits, and how they were fused; ``weights`` is None for one list. ``plan`` has the profile in effect."""
 
     plan: QueryPlan
     mode_used: SearchMode
@@ -45,11 +42,7 @@ class ListFusion:
         self._modes = dict(modes)
 
     async def rank(self, plan: QueryPlan, results: Sequence[SourceResult]) -> Ranking:
-        """Return one ranking of the lists.
-
-        The weight of a list is multiplied by the share of its evidence that it saw (vectors may be pending): a first
-        rank among few embedded chunks means little.
-        """
+        """Return one ranking. A list's weight is multiplied by the share of the evidence that it searched."""
         profile = plan.profile
         usable = usable_results(results)
         lists = _lists(usable)
@@ -129,10 +122,7 @@ async def _admitted(lists: list[RankedList], usable: Sequence[SourceResult]) -> 
 def _weights(
     profile: RetrievalProfile, usable: Sequence[SourceResult], lists: Sequence[RankedList]
 ) -> dict[str, float]:
-    """Return the weight of each list: the profile's, times the factors that its source gives for this query.
-
-    Emphasis applies to linear fusion only: multiplied reciprocal ranks of one list would decide alone.
-    """
+    """Return the lists' weights times the sources' factors; emphasis for linear fusion only: it would decide RRF."""
     emphasised = profile.method is FusionMethod.LINEAR
     factors = {
         ranked.source: result.answer.seen
@@ -194,10 +184,7 @@ def can_score_all(results: Sequence[SourceResult], sources: Sequence[str]) -> bo
 
 
 async def complete(results: Sequence[SourceResult], lists: Sequence[RankedList]) -> list[RankedList]:
-    """Return ``lists``, with the main list of each scoring source replaced by one over all candidates.
-
-    Raises what the scorers raise.
-    """
+    """Return ``lists``, with the main list of each scoring source replaced by one over all candidates."""
     candidates = {hit.chunk_id: hit for ranked in lists for hit in ranked.hits if hit.chunk_id is not None}
     scorers = {
         result.report.source: result.answer.scorer

@@ -35,10 +35,7 @@ HOUR = 3600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """Start of a page: ``offset`` in the ranking of ``moment`` (an hour), ``reranked`` or not.
-
-    A first page has no moment yet, and leaves reranking to the profile (None).
-    """
+    """Start of a page in the ranking of ``moment``. A first page has no moment; its profile decides on reranking."""
 
     offset: int = 0
     moment: datetime | None = None
@@ -67,11 +64,7 @@ def belongs_to(request: SearchRequest) -> bool:
 
 
 def decode(request: SearchRequest, *, window: int, now: datetime) -> Position:
-    """Return the position of the request's cursor (the beginning without one).
-
-    Raises InvalidInputError for a foreign cursor, and for one more than two days from ``now`` in either direction (the
-    clock may have been set back).
-    """
+    """Return the cursor's position, else the beginning. Raises InvalidInputError if it is foreign or two days off."""
     if request.cursor is None:
         return Position()
     try:

@@ -46,11 +46,7 @@ class SearchRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryPlan:
-    """One search, decided: every stage from the sources to the page reads it, and none changes it.
-
-    ``profile`` includes the request's overrides. ``moment`` is the hour from which ages are counted, ``deadline`` is
-    on the event loop's clock, and the page starts at ``offset`` of the ranking.
-    """
+    """One search, decided. ``profile`` has the overrides, ``moment`` is an hour, ``deadline`` on the loop's clock."""
 
     request: SearchRequest
     principal: Principal
@@ -96,11 +92,7 @@ class SearchPlanner:
         self._warned = False
 
     def plan(self, request: SearchRequest, *, principal: Principal) -> QueryPlan:
-        """Return the plan of a request.
-
-        Raises InvalidInputError for a value out of its limits, an unknown profile or a foreign cursor, and
-        ForbiddenError for a request for files by a principal that may not read them.
-        """
+        """Plan a request. Raises InvalidInputError, or ForbiddenError for files that the principal may not read."""
         self._check(request)
         profile = self._profile(request)
         _require_scope(profile, request, principal)
@@ -126,11 +118,8 @@ class SearchPlanner:
             require_length(request.exact_keywords, field="exact_keywords", limit=MAX_GREP_QUERY)
             require_storable(request.exact_keywords, field="exact_keywords")
         if not 1 <= request.limit <= self._rules.max_limit:
-            raise InvalidInputError(
-                "limit is out of range.",
-                field="limit",
-                limit=f"1 to {self._rules.max_limit}",
-                remedy="Ask for fewer results and follow next_cursor.",
+            raise InvalidInputError.out_of_range(
+                "limit", f"1 to {self._rules.max_limit}", remedy="Ask for fewer results and follow next_cursor."
             )
 
     def _profile(self, request: SearchRequest) -> RetrievalProfile:
@@ -174,10 +163,7 @@ class SearchPlanner:
 
 
 def _require_scope(profile: RetrievalProfile, request: SearchRequest, principal: Principal) -> None:
-    """Raise ForbiddenError where the request is for files and the principal may not read them.
-
-    Where the profile merely includes files, its other sources answer.
-    """
+    """Raise ForbiddenError for a request for files that the principal may not read. Optional files are skipped."""
     if principal.may_read_files or GREP not in profile.sources:
         return
     named = request.has_keywords or request.profile in (KEYWORDS_PROFILE, GREP)

@@ -47,11 +47,7 @@ class RankedSearch:
         self._highlighter = highlighter
 
     async def run(self, plan: QueryPlan) -> SearchResponse:
-        """Return one page of the ranking: ``limit`` results, or the whole window if that is smaller.
-
-        Raises InvalidInputError or ForbiddenError where no source may be queried, AllSourcesFailedError where none
-        replied, and StorageUnavailableError where the contents cannot be read.
-        """
+        """Return a page. Raises InvalidInputError, ForbiddenError, AllSourcesFailedError or StorageUnavailableError."""
         request = plan.request
         results = await self._retrieval.retrieve(plan)
         ranking = await self._fusion.rank(plan, results)

@@ -5,9 +5,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ragcorp.application.resilience.source_reports import logged_failure
 from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.retrieval.search.list_fusion import Ranking
-from ragcorp.application.retrieval.search.step_pipeline import step_out
 from ragcorp.application.retrieval.steps import neighbour_expansion, reranking
 from ragcorp.application.retrieval.steps.deduplication import collections_of
 from ragcorp.application.retrieval.steps.neighbour_expansion import expanded
@@ -37,18 +37,15 @@ class ResultPage:
     reports: tuple[SourceReport, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageReader:
     """Fetches the content of the returned passages only."""
 
-    def __init__(self, *, repository: DocumentRepository, store: CandidateStore) -> None:
-        self._repository = repository
-        self._store = store
+    repository: DocumentRepository
+    store: CandidateStore
 
     async def read(self, window: Sequence[FusedHit | Candidate], ranking: Ranking) -> ResultPage:
-        """Return the plan's page of the window, without passages that were replaced meanwhile.
-
-        Neighbours that cannot be read in time are left out. Raises StorageUnavailableError for the passages.
-        """
+        """Return the page without replaced passages; late neighbours are left out. Raises StorageUnavailableError."""
         plan = ranking.plan
         neighbours = plan.profile.steps.neighbours
         deadline = max(plan.deadline, asyncio.get_running_loop().time() + READING_SECONDS)
@@ -65,7 +62,7 @@ class PageReader:
         try:
             shown = await run_until(deadline, self._expanded(hits, neighbours, plan.principal))
         except (TimeoutError, StorageUnavailableError) as error:
-            late = step_out(neighbour_expansion.STEP, error, started)
+            late = logged_failure(neighbour_expansion.STEP, error, started)
             return ResultPage(hits=hits, end=end, steps=(replace(report, skipped=late.reason),), reports=(late,))
         return ResultPage(hits=shown, end=end, steps=(report,))
 
@@ -86,8 +83,8 @@ class PageReader:
 
     async def _passages(self, keys: Sequence[HitKey], principal: Principal) -> Mapping[HitKey, Chunk]:
         if any(collection for _, collection, _ in keys):
-            return await self._store.read(keys, principal=principal)
-        chunks = await self._repository.get_chunks([key[0] for key in keys], principal=principal)
+            return await self.store.read(keys, principal=principal)
+        chunks = await self.repository.get_chunks([key[0] for key in keys], principal=principal)
         return {chunk.key: chunk for chunk in chunks.values()}
 
     async def _expanded(
@@ -98,7 +95,7 @@ class PageReader:
         ]
         if not centres:
             return hits
-        neighbours = await self._store.neighbours(centres, distance=distance, principal=principal)
+        neighbours = await self.store.neighbours(centres, distance=distance, principal=principal)
         return tuple(replace(hit, chunk=expanded(hit.chunk, neighbours, distance=distance)) for hit in hits)
 
 

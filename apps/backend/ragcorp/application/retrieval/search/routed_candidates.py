@@ -18,10 +18,7 @@ Value = TypeVar("Value")
 
 
 class RoutedCandidateStore:
-    """Reads the stores of the given keys in parallel; ``default`` has the collections that ``by_collection`` lacks.
-
-    If one store fails, the whole read fails: half a page must not look complete.
-    """
+    """Reads the stores in parallel by collection, ``default`` for others. One failure fails all: no half pages."""
 
     def __init__(self, *, default: CandidateStore, by_collection: Mapping[str, CandidateStore]) -> None:
         self._default = default
@@ -51,12 +48,12 @@ class RoutedCandidateStore:
         return await self._default.neighbours(centres, distance=distance, principal=principal)
 
     async def _route(
-        self, keys: Sequence[HitKey], ask: Callable[[CandidateStore, Sequence[HitKey]], Awaitable[Result]]
+        self, keys: Sequence[HitKey], read: Callable[[CandidateStore, Sequence[HitKey]], Awaitable[Result]]
     ) -> list[Result]:
         routed: dict[str, list[HitKey]] = {}
         for key in keys:
             routed.setdefault(key[1] if key[1] in self._by_collection else "", []).append(key)
-        reads = [ask(self._by_collection.get(name, self._default), own) for name, own in routed.items()]
+        reads = [read(self._by_collection.get(name, self._default), own) for name, own in routed.items()]
         if len(reads) == 1:
             return [await reads[0]]
         return await run_together(reads)

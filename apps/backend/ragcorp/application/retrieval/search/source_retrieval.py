@@ -1,7 +1,7 @@
 """Queries the sources of a plan, and resolves and filters their hits."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ragcorp.application.retrieval.search.fan_out import (
@@ -25,43 +25,35 @@ from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.domain.search.sources import OWN_LISTS
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRetrieval:
     """Queries the sources in parallel, and then the stand-in if the first source is degraded."""
 
-    def __init__(self, *, fan_out: SourceFanOut, repository: DocumentRepository, store: CandidateStore) -> None:
-        self._fan_out = fan_out
-        self._repository = repository
-        self._store = store
+    fan_out: SourceFanOut
+    repository: DocumentRepository
+    store: CandidateStore
 
     async def retrieve(self, plan: QueryPlan) -> list[SourceResult]:
-        """Return one result for each source.
-
-        Raises InvalidInputError where the filters, the operators or the configuration leave no source, or not every
-        required one, ForbiddenError where the caller's key leaves none, and AllSourcesFailedError where none replied.
-        """
+        """Return a result per source. Raises InvalidInputError, ForbiddenError or AllSourcesFailedError."""
         profile = plan.profile
         identify = partial(self._identified, filters=plan.request.filters)
-        results = await self._fan_out.query(
-            profile.sources, plan, identify=identify, replaceable=profile.stand_in is not None
+        results = await self.fan_out.query(
+            profile.sources, plan, identify=identify, replaceable=profile.substitute is not None
         )
-        if profile.stand_in and results[0].report.reason is not None:
-            results += await self._fan_out.query([profile.stand_in], plan, identify=identify)
+        if profile.substitute and results[0].report.reason is not None:
+            results += await self.fan_out.query([profile.substitute], plan, identify=identify)
         _require_answers(results, plan.request)
         return results
 
     async def _identified(self, ranked: RankedList, principal: Principal, *, filters: Filters) -> RankedList:
-        """Resolve hits named by document and position to chunk ids, so that each chunk has one identity.
-
-        Drops positions without a chunk and duplicates. Hits of a custom source are dropped if the principal may not
-        read them or the filters exclude them: they must not even be counted.
-        """
+        """Resolve positions to chunk ids, without duplicates; drop hits of custom sources that must not be counted."""
         positions = [
             (hit.document_id, hit.chunk_index)
             for hit in ranked.hits
             if hit.chunk_id is None and hit.document_id is not None and hit.chunk_index is not None
         ]
         if positions:
-            chunk_ids = await self._repository.find_chunk_ids(positions, principal=principal)
+            chunk_ids = await self.repository.find_chunk_ids(positions, principal=principal)
             hits: dict[HitKey, Hit] = {}
             for hit in ranked.hits:
                 chunk_id = hit.chunk_id or chunk_ids.get((hit.document_id, hit.chunk_index))  # type: ignore[arg-type]
@@ -74,7 +66,7 @@ class SourceRetrieval:
         if ranked.source in OWN_LISTS or not ranked.hits:
             return ranked
         keys = [hit.key for hit in ranked.hits]
-        described = await self._store.describe(keys, principal=principal, filters=filters)
+        described = await self.store.describe(keys, principal=principal, filters=filters)
         return replace(ranked, hits=tuple(hit for hit in ranked.hits if hit.key in described))
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragcorp.application.resilience.degradation_log import log_outage
+from ragcorp.application.resilience.source_reports import elapsed_ms, log_outage, logged_failure, reason_of
 from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.retrieval.search.list_fusion import Ranking
 from ragcorp.application.retrieval.search.plan import QueryPlan
@@ -48,11 +48,7 @@ class StepOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineResult:
-    """The window after the steps, a report of each step, and source reports of the reranker and of failed steps.
-
-    ``candidates`` is None where no step was applied: none was wanted, or the candidates could not be described in
-    time. ``orders`` are the orders before and after each applied step, for an explained search.
-    """
+    """The window after the steps, with reports; ``candidates`` is None if no step ran. ``orders`` are to explain."""
 
     candidates: tuple[Candidate, ...] | None = None
     steps: tuple[StepReport, ...] = ()
@@ -71,10 +67,7 @@ class StepPipeline:
         self._rerank_limits = rerank_limits or RerankLimits()
 
     async def apply(self, ranking: Ranking) -> PipelineResult:
-        """Return the candidates in their final order, which does not depend on the request's limit.
-
-        A step whose data cannot be read before the deadline is skipped and named.
-        """
+        """Return the final order, whatever the limit. A step that lacks its data in time is skipped and named."""
         plan = ranking.plan
         steps = plan.profile.steps
         principal, deadline = plan.principal, plan.deadline
@@ -88,8 +81,8 @@ class StepPipeline:
                 outcome = await run_until(deadline, self._described(ranking, principal))
         except (TimeoutError, StorageUnavailableError) as error:
             count = len(ranking.hits)
-            skipped = StepReport(step=DESCRIBE, before=count, after=count, skipped=_reason(error))
-            return PipelineResult(steps=(skipped,), reports=(step_out(DESCRIBE, error, started),))
+            skipped = StepReport(step=DESCRIBE, before=count, after=count, skipped=reason_of(error))
+            return PipelineResult(steps=(skipped,), reports=(logged_failure(DESCRIBE, error, started),))
         taken = [outcome]
         if steps.decay is not None:
             with ParentSpan(f"step {temporal_decay.STEP}"):
@@ -116,10 +109,8 @@ class StepPipeline:
                 with ParentSpan(f"step {DIVERSIFY}"):
                     features = await run_until(deadline, look)
             except (TimeoutError, StorageUnavailableError) as error:
-                count = len(outcome.candidates)
-                skipped = StepReport(step=DIVERSIFY, before=count, after=count, skipped=_reason(error))
-                taken.append(StepOutcome(candidates=outcome.candidates, report=skipped))
-                reports.append(step_out(DIVERSIFY, error, started))
+                taken.append(StepOutcome.of(DIVERSIFY, outcome.candidates, skipped=reason_of(error)))
+                reports.append(logged_failure(DIVERSIFY, error, started))
             else:
                 outcome = steps.diversify.apply(outcome.candidates, features)
                 taken.append(outcome)
@@ -133,19 +124,13 @@ class StepPipeline:
     async def _described(self, ranking: Ranking, principal: Principal) -> StepOutcome:
         """Return the hits with their stored descriptions, without deleted or unreadable ones."""
         descriptions = await self._store.describe([item.hit.key for item in ranking.hits], principal=principal)
-        candidates = tuple(
+        candidates = [
             Candidate(fused=item, score=item.score, description=descriptions[item.hit.key])
             for item in ranking.hits
             if item.hit.key in descriptions
-        )
-        return StepOutcome(
-            candidates=candidates,
-            report=StepReport(
-                step=DESCRIBE,
-                before=len(ranking.hits),
-                after=len(candidates),
-                formula="what is stored no more is left out",
-            ),
+        ]
+        return StepOutcome.of(
+            DESCRIBE, candidates, before=len(ranking.hits), formula="what is stored no more is left out"
         )
 
     async def _reranked(
@@ -181,7 +166,7 @@ class StepPipeline:
         report = SourceReport(
             source=RERANK,
             outcome=outcome,
-            elapsed_ms=round((time.perf_counter() - started) * 1000, 3),
+            elapsed_ms=elapsed_ms(started),
             reason=reason,
             hits=len(keys) if reason is None else 0,
         )
@@ -204,19 +189,3 @@ def _orders(ranking: Ranking, taken: Sequence[StepOutcome]) -> tuple[StepOrder, 
             orders.append(StepOrder(step=outcome.report.step, before=before, after=after))
         before = after
     return tuple(orders)
-
-
-def _reason(error: TimeoutError | StorageUnavailableError) -> str:
-    return error.reason if isinstance(error, StorageUnavailableError) else "timeout"
-
-
-def step_out(step: str, error: TimeoutError | StorageUnavailableError, started: float) -> SourceReport:
-    """Return the report of a step that failed, and log it."""
-    report = SourceReport(
-        source=step,
-        outcome=SourceOutcome.TIMEOUT if isinstance(error, TimeoutError) else SourceOutcome.FAILED,
-        elapsed_ms=round((time.perf_counter() - started) * 1000, 3),
-        reason=_reason(error),
-    )
-    log_outage(report)
-    return report

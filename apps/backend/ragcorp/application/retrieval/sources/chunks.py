@@ -1,6 +1,7 @@
 """The two retrieval sources over the chunks: dense by embedding, sparse by full text."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 
 from ragcorp.domain.embeddings import Vector
@@ -17,10 +18,11 @@ from ragcorp.domain.search.sources import IDENTIFIERS
 VECTORS_PENDING = "vectors_pending"
 
 COMES_FIRST = 30.0
-"""Emphasis of the identifiers: with the standard weights one that is held whole outweighs all that cosine (from -1 to
-1) and share can differ."""
+"""Emphasis of the identifiers: with the standard weights a whole match outweighs any difference of cosine (from -1 to
+1) and share."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DenseChunkSource:
     """Nearest chunks by cosine similarity. The model runs before a connection is taken."""
 
@@ -28,46 +30,46 @@ class DenseChunkSource:
     collection = CHUNK_COLLECTION
     filter_fields = DOCUMENT_FIELDS
 
-    def __init__(self, *, embedder: Embedder, repository: DocumentRepository, scoring: ChunkScoring) -> None:
-        self._embedder = embedder
-        self._repository = repository
-        self._scoring = scoring
+    embedder: Embedder
+    repository: DocumentRepository
+    scoring: ChunkScoring
 
     async def retrieve(self, query: SourceQuery) -> SourceAnswer:
-        embedding = await embed_query(self._embedder, query.text, workspace=query.principal.workspace)
-        similar = await self._repository.find_similar_chunks(
+        embedding = await embed_query(self.embedder, query.text, workspace=query.principal.workspace)
+        similar = await self.repository.find_similar_chunks(
             embedding, principal=query.principal, filters=query.filters, limit=query.limit
         )
         return SourceAnswer(
             ranked_list=similar.ranked_list,
             incomplete=VECTORS_PENDING if similar.seen < 1 else None,
             seen=similar.seen,
-            scorer=SimilarityScorer(scoring=self._scoring, embedding=embedding, principal=query.principal),
+            scorer=SimilarityScorer(scoring=self.scoring, embedding=embedding, principal=query.principal),
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarityScorer:
     """Half-centred cosine of any chunk.
 
     Embeddings of many models crowd around their mean m, which no query influences; cos(q - m/2, p - m/2) spreads
-    them out and, unlike full centring, keeps some of what the workspace is about (docs/retrieval.md has the figures).
+    them out and, unlike full centring, keeps some of the workspace's topic (docs/retrieval.md has the figures).
     """
 
     score_type = ScoreType.HALF_CENTRED_COSINE
 
-    def __init__(self, *, scoring: ChunkScoring, embedding: Vector, principal: Principal) -> None:
-        self._scoring = scoring
-        self._embedding = embedding
-        self._principal = principal
+    scoring: ChunkScoring
+    embedding: Vector
+    principal: Principal
 
     async def scores(self, chunk_ids: Sequence[str]) -> Mapping[str, float]:
-        return await self._scoring.half_centred_similarities(self._embedding, chunk_ids, principal=self._principal)
+        return await self.scoring.half_centred_similarities(self.embedding, chunk_ids, principal=self.principal)
 
     async def evidence(self, chunk_ids: Sequence[str], *, score_type: str) -> Mapping[str, LexicalEvidence]:
         del chunk_ids, score_type
         return {}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FullTextChunkSource:
     """Chunks that match words of the query, with extra lists for its identifiers and for all its words."""
 
@@ -75,12 +77,11 @@ class FullTextChunkSource:
     collection = CHUNK_COLLECTION
     filter_fields = DOCUMENT_FIELDS
 
-    def __init__(self, *, repository: DocumentRepository, scoring: ChunkScoring) -> None:
-        self._repository = repository
-        self._scoring = scoring
+    repository: DocumentRepository
+    scoring: ChunkScoring
 
     async def retrieve(self, query: SourceQuery) -> SourceAnswer:
-        matches = await self._repository.find_chunks_full_text(
+        matches = await self.repository.find_chunks_full_text(
             query.text, principal=query.principal, filters=query.filters, limit=query.limit, syntax=query.syntax
         )
         visible = await self._visible(matches, query.principal) if query.explain else None
@@ -90,13 +91,13 @@ class FullTextChunkSource:
             emphasis={IDENTIFIERS: COMES_FIRST} if matches.identifiers.hits else {},
             cut=matches.cut,
             scorer=LexicalScorer(
-                scoring=self._scoring,
+                scoring=self.scoring,
                 matches=matches,
                 principal=query.principal,
-                tell_idf=visible is not None and visible.everything,
+                with_idf=visible is not None and visible.everything,
             ),
             admits=(
-                partial(self._scoring.admitted_chunks, query.text, principal=query.principal)
+                partial(self.scoring.admitted_chunks, query.text, principal=query.principal)
                 if query.syntax is QuerySyntax.WEBSEARCH
                 else None
             ),
@@ -106,22 +107,19 @@ class FullTextChunkSource:
 
     async def _visible(self, matches: LexicalChunks, principal: Principal) -> VisibleFrequencies:
         lexemes = [term.lexeme for term in matches.terms]
-        return await self._scoring.visible_frequencies(lexemes, principal=principal)
+        return await self.scoring.visible_frequencies(lexemes, principal=principal)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LexicalScorer:
-    """Share of the query's evidence that any chunk holds, and the lexemes behind it.
-
-    ``tell_idf`` False leaves out what is counted over a workspace of which the principal may not read everything.
-    """
+    """Evidence share of any chunk, and its lexemes; without ``with_idf`` no counts of unreadable chunks."""
 
     score_type = ScoreType.EVIDENCE_SHARE
 
-    def __init__(self, *, scoring: ChunkScoring, matches: LexicalChunks, principal: Principal, tell_idf: bool) -> None:
-        self._scoring = scoring
-        self._matches = matches
-        self._principal = principal
-        self._tell_idf = tell_idf
+    scoring: ChunkScoring
+    matches: LexicalChunks
+    principal: Principal
+    with_idf: bool
 
     async def scores(self, chunk_ids: Sequence[str]) -> Mapping[str, float]:
         matches = await self.evidence(chunk_ids, score_type=self.score_type)
@@ -130,29 +128,28 @@ class LexicalScorer:
     async def evidence(self, chunk_ids: Sequence[str], *, score_type: str) -> Mapping[str, LexicalEvidence]:
         if score_type not in (ScoreType.BM25, ScoreType.EVIDENCE_SHARE):
             return {}
-        counted = await self._scoring.count_lexemes(
-            [term.lexeme for term in self._matches.terms], chunk_ids, principal=self._principal
+        counted = await self.scoring.count_lexemes(
+            [term.lexeme for term in self.matches.terms], chunk_ids, principal=self.principal
         )
-        factors = term_factors(self._matches.terms, score_type=score_type)
+        factors = term_factors(self.matches.terms, score_type=score_type)
         return {
             chunk_id: lexical_evidence(
-                self._matches.terms,
+                self.matches.terms,
                 factors,
                 item.counts,
                 length=item.length,
-                average_length=self._matches.average_length,
-                tell_idf=self._tell_idf,
+                average_length=self.matches.average_length,
+                with_idf=self.with_idf,
             )
             for chunk_id, item in counted.items()
         }
 
 
 def lexical_notes(matches: LexicalChunks, visible: VisibleFrequencies) -> dict[str, object]:
-    """Return the notes of full text: counts are of what the caller may read.
+    """Return the notes of full text, with counts of chunks that the caller may read.
 
-    A term that no such chunk holds is shown as it was typed, once, with no idf: as what is unknown, whether or not
-    others know it. ``idf`` and ``average_length`` are those of the scores, over the whole workspace: None where some of
-    it is hidden from the caller.
+    A term in no such chunk is shown once, as typed, without idf, whether or not unreadable chunks contain it. ``idf``
+    and ``average_length`` are those of the scores, over the whole workspace: None if the caller may not read all.
     """
     words: dict[str, list[QueryTerm]] = {}
     for term in matches.terms:
@@ -166,28 +163,13 @@ def lexical_notes(matches: LexicalChunks, visible: VisibleFrequencies) -> dict[s
 
 
 def _notes(terms: Sequence[QueryTerm], visible: VisibleFrequencies) -> Iterator[Mapping[str, object]]:
-    held = [term for term in terms if visible.frequencies.get(term.lexeme)]
-    for term in held:
+    readable = [term for term in terms if visible.frequencies.get(term.lexeme)]
+    for term in readable:
         count = term.document_frequency if visible.everything else visible.frequencies[term.lexeme]
-        yield {
-            "word": term.word,
-            "lexeme": term.lexeme,
-            "kind": term.kind.value,
-            "document_frequency": count,
-            "idf": term.idf if visible.everything else None,
-            "typed": term.typed,
-            "similarity": term.similarity,
-        }
+        yield asdict(term) | {"document_frequency": count, "idf": term.idf if visible.everything else None}
     a_word = any(term.kind is TermKind.WORD for term in terms)
     word = terms[0].word
-    # neighbours that were tried as one code are no term of their own
-    if all(term.kind is TermKind.PART for term in held) and (a_word or " " not in word):
-        yield {
-            "word": word,
-            "lexeme": word,
-            "kind": (TermKind.WORD if a_word else TermKind.WHOLE).value,
-            "document_frequency": 0,
-            "idf": None,
-            "typed": None,
-            "similarity": 1.0,
-        }
+    # adjacent words that were tried as one code are not a separate term
+    if all(term.kind is TermKind.PART for term in readable) and (a_word or " " not in word):
+        kind = TermKind.WORD if a_word else TermKind.WHOLE
+        yield asdict(QueryTerm(word=word, lexeme=word, kind=kind, document_frequency=0, idf=0.0)) | {"idf": None}

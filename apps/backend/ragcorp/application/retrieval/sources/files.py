@@ -31,11 +31,7 @@ ROOT_UNAVAILABLE = "root_unavailable"
 
 
 class FileGrepSource:
-    """Passages of files around the terms, ignoring case and accents; a passage of a stored document is its chunk.
-
-    The terms are the caller's keywords, else taken from the query. Without terms, or without access to files, the list
-    is empty. Hits for the terms of a query have their share of its evidence; hits for the caller's keywords have none.
-    """
+    """Passages, or chunks, around the caller's keywords or the query's terms; only the latter have evidence."""
 
     name = GREP
     collection = FILES
@@ -90,16 +86,16 @@ class FileGrepSource:
         terms = given_terms(text)
         if len(terms) <= MAX_GREP_TERMS:
             return terms, []
-        kept = foremost(terms, await self._known(text, principal))
+        kept = foremost(terms, await self._document_frequencies(text, principal))
         return kept, [term for term in terms if term not in kept]
 
     async def _terms(self, text: str, principal: Principal) -> tuple[str, ...]:
         terms = keywords(text, limit=MAX_GREP_TERMS)
         if len(terms) <= MAX_KEYWORDS:  # their order would decide nothing
             return terms
-        return keywords(text, await self._known(text, principal))
+        return keywords(text, await self._document_frequencies(text, principal))
 
-    async def _known(self, text: str, principal: Principal) -> dict[str, int]:
+    async def _document_frequencies(self, text: str, principal: Principal) -> dict[str, int]:
         """Return the words' frequencies; empty during an outage, as they only choose among words."""
         try:
             return dict(await self._frequencies.document_frequencies(text, principal=principal))
@@ -119,13 +115,15 @@ class FileGrepSource:
 def evidence_shares(result: GrepResult) -> dict[GrepPassage, float]:
     """Return the share in [0, 1] of the evidence that was looked for, by passage.
 
-    share(p) = sum of idf over the terms in p / sum of idf over all terms that a file holds  *  terms held / terms
+    share(p) = sum of idf over the terms in p / sum of idf over the matched terms  *  matched terms / terms
 
-    The first factor is twice what a passage's score has beyond the number of its terms (grep_ranking.py); terms are
-    held where a passage of the result holds them, for of the idf of the others nothing is known.
+    The first factor is twice what a passage's score has beyond the number of its terms (grep_ranking.py). A term is
+    matched if a passage of the result contains it; the idf of others is unknown.
     """
-    held = len({term for passage in result.passages for term in passage.terms}) / max(1, len(result.terms))
-    return {passage: min(1.0, max(0.0, 2 * (passage.score - len(passage.terms)) * held)) for passage in result.passages}
+    share = len({term for passage in result.passages for term in passage.terms}) / max(1, len(result.terms))
+    return {
+        passage: min(1.0, max(0.0, 2 * (passage.score - len(passage.terms)) * share)) for passage in result.passages
+    }
 
 
 def _given(query: SourceQuery) -> str | None:

@@ -1,4 +1,6 @@
-"""The retrieval source over the structure of documents: chunks in which begins what a query names."""
+"""The retrieval source over the structure of documents: chunks with the start of an entity that a query names."""
+
+from dataclasses import dataclass
 
 from ragcorp.application.structure.anchor_lookup import AnchorLookup
 from ragcorp.application.structure.mentions.parsing import mentions
@@ -8,25 +10,22 @@ from ragcorp.domain.ports.structure import StructureIndex
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, Hit, RankedList, ScoreType
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StructureSource:
-    """Anchors in their order, as hydration has them (ADR-040) but for what an episode showed; no model is asked.
-
-    The score is priority / 100. Of several entities that begin in one chunk the first counts.
-    """
+    """Anchors in the order of hydration (ADR-040), without episodes. The score is priority / 100; one hit per chunk."""
 
     name = "structure"
     collection = CHUNK_COLLECTION
     filter_fields = DOCUMENT_FIELDS
 
-    def __init__(self, *, index: StructureIndex, anchors: AnchorLookup) -> None:
-        self._index = index
-        self._anchors = anchors
+    index: StructureIndex
+    anchors: AnchorLookup
 
     async def retrieve(self, query: SourceQuery) -> SourceAnswer:
-        anchored = await self._anchors.find(mentions(query.text), principal=query.principal, filters=query.filters)
+        anchored = await self.anchors.find(mentions(query.text), principal=query.principal, filters=query.filters)
         anchors = anchored.anchors[: query.limit]
         texts = (
-            await self._index.texts([anchor.entity.id for anchor in anchors], principal=query.principal)
+            await self.index.texts([anchor.entity.id for anchor in anchors], principal=query.principal)
             if anchors
             else {}
         )

@@ -7,7 +7,7 @@ A chunk is preferred over the whole artifact, being more specific; then the high
 from collections.abc import Sequence
 
 from ragcorp.domain.retrieval import CHUNK_COLLECTION
-from ragcorp.domain.search.candidates import Candidate, StepOutcome, StepReport
+from ragcorp.domain.search.candidates import Candidate, StepOutcome
 
 STEP = "deduplication"
 FORMULA = "one an artifact: chunk before whole artifact, then the higher score, then the smaller key"
@@ -37,9 +37,7 @@ def deduplicated(candidates: Sequence[Candidate]) -> StepOutcome:
             kept.append(candidate)
         elif staying[artifact] is candidate:
             kept.append(_noted(candidate, groups[artifact]))
-    return StepOutcome(
-        candidates=tuple(kept), report=StepReport(step=STEP, before=len(ranked), after=len(kept), formula=FORMULA)
-    )
+    return StepOutcome.of(STEP, kept, before=len(ranked), formula=FORMULA)
 
 
 def collections_of(candidate: Candidate) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from itertools import takewhile
 
 from ragcorp.application.retrieval.steps import reranking
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.search.candidates import Candidate, Features, StepOutcome, StepReport
+from ragcorp.domain.search.candidates import Candidate, Features, StepOutcome
 
 STEP = "diversification"
 FORMULA = "trade_off * relevance - (1 - trade_off) * max similarity to the chosen"
@@ -40,45 +40,27 @@ class Diversification:
 
     def __post_init__(self) -> None:
         if not 0 <= self.trade_off <= 1:
-            raise InvalidInputError(
-                "The trade-off of MMR is out of range.",
-                field="mmr_lambda",
-                limit="0 to 1",
-                remedy="Use 1 for relevance alone, less for more variety.",
+            raise InvalidInputError.out_of_range(
+                "mmr_lambda", "0 to 1", remedy="Use 1 for relevance alone, less for more variety."
             )
         if not 1 <= self.pool_size <= MAX_POOL_SIZE:
-            raise InvalidInputError(
-                "The pool of MMR is out of range.",
-                field="mmr_candidate_pool_size",
-                limit=f"1 to {MAX_POOL_SIZE}",
+            raise InvalidInputError.out_of_range(
+                "mmr_candidate_pool_size",
+                f"1 to {MAX_POOL_SIZE}",
                 remedy="A pool of some twenty is enough for a page; its cost grows with the square.",
             )
 
     def pool(self, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-        """Return the candidates to reorder, whose features ``apply`` needs: the first ``pool_size``.
-
-        Where the first are reranked, only those: the other scores are of another kind.
-        """
+        """Return the first ``pool_size`` candidates, or the reranked ones among them: other scores differ."""
         pool = tuple(candidates[: self.pool_size])
         return tuple(takewhile(lambda candidate: reranking.STEP in candidate.notes, pool)) or pool
 
     def apply(self, candidates: Sequence[Candidate], features: Features) -> StepOutcome:
-        """Return the pool in MMR order, then the other candidates; ties by previous rank.
-
-        Scores do not change. The whole pool is ordered, so that the order does not depend on the limit.
-        """
+        """Return the whole pool in MMR order, then the others; ties by previous rank. Scores do not change."""
         pool = self.pool(candidates)
         chosen = self._chosen(pool, features)
-        return StepOutcome(
-            candidates=(*chosen, *candidates[len(pool) :]),
-            report=StepReport(
-                step=STEP,
-                before=len(candidates),
-                after=len(candidates),
-                formula=FORMULA,
-                parameters={"trade_off": self.trade_off, "pool_size": self.pool_size, "pool": len(pool)},
-            ),
-        )
+        parameters = {"trade_off": self.trade_off, "pool_size": self.pool_size, "pool": len(pool)}
+        return StepOutcome.of(STEP, (*chosen, *candidates[len(pool) :]), formula=FORMULA, parameters=parameters)
 
     def _chosen(self, pool: Sequence[Candidate], features: Features) -> list[Candidate]:
         keys = [candidate.key for candidate in pool]

@@ -4,8 +4,8 @@ expanded(c, n) = chunks c-n .. c+n of its document, in their order, "[CHUNK BOUN
 exist are left out, and nothing beyond a gap is joined. Text shared by adjoining chunks appears once, in the result's
 own chunk or the one nearer to it.
 
-A result is expanded for itself, whatever the others are: two results may show the same neighbour. Else what a result
-says would depend on how many are asked for.
+A result is expanded independently of the others: two results may show the same neighbour. Otherwise the text of a
+result would depend on the limit.
 """
 
 import re
@@ -37,19 +37,16 @@ def expanded(chunk: Chunk, neighbours: Mapping[tuple[UUID, int], Chunk], *, dist
     Raises InvalidInputError for a distance out of range.
 
     >>> chunk = Chunk(
-    ...     id='1', document_id=UUID(int=0), external_id='a', chunk_index=0, content='uno', heading_path=(), title='',
-    ...     language='es', path=None, metadata={}, line_start=1, line_end=1, page_start=None, page_end=None,
+    ...     id='1', document_id=UUID(int=0), external_id='a', content='uno', title='', language='es', path=None,
+    ...     line_start=1, line_end=1,
     ... )
     >>> following = replace(chunk, id='2', chunk_index=1, content='dos', line_start=2, line_end=2)
     >>> expanded(chunk, {(chunk.document_id, 1): following}, distance=1).content
     'uno\n[CHUNK BOUNDARY]\ndos'
     """
     if not 0 <= distance <= MAX_DISTANCE:
-        raise InvalidInputError(
-            "The distance of neighbours is out of range.",
-            field="expand_neighbors",
-            limit=f"0 to {MAX_DISTANCE}",
-            remedy="Read the document where more than that is needed.",
+        raise InvalidInputError.out_of_range(
+            "expand_neighbors", f"0 to {MAX_DISTANCE}", remedy="Read the document where more than that is needed."
         )
     if chunk.collection != CHUNK_COLLECTION:
         return chunk
@@ -101,10 +98,7 @@ def _after(neighbour: Chunk, inner: Chunk) -> str:
 
 
 def _shared(earlier: Chunk, later: Chunk) -> int:
-    """Return how many characters the end of one and the start of the other share, in whole words.
-
-    Chunks without a common line share nothing: there, equal words are the text's own.
-    """
+    """Return how many characters, in whole words, the end of one and the start of the other share, if lines overlap."""
     if later.line_start > earlier.line_end:
         return 0
     end, start = earlier.content, later.content

@@ -1,7 +1,7 @@
-"""Reranking: the pool in the order of a reranker, behind it the others in theirs.
+"""Reranking: the pool in the order of a reranker, then the others in theirs.
 
-A reranker reads query and passage together, which is dearer and more exact than any source; so it judges the first
-``pool_size`` candidates only. Their score becomes the reranker's, in units of its own.
+A reranker reads query and passage together, which costs more and is more exact than any source; so it scores the first
+``pool_size`` candidates only. Their score becomes the reranker's, in its own units.
 """
 
 import math
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ragcorp.domain.exceptions import InvalidInputError, InvalidRankingError
 from ragcorp.domain.retrieval import HitKey
-from ragcorp.domain.search.candidates import Candidate, StepOutcome, StepReport
+from ragcorp.domain.search.candidates import Candidate, StepOutcome
 
 STEP = "rerank"
 FORMULA = "the reranker's score, for the first pool_size; behind them the others in their order"
@@ -31,10 +31,9 @@ class Reranking:
 
     def __post_init__(self) -> None:
         if not 1 <= self.pool_size <= MAX_POOL_SIZE:
-            raise InvalidInputError(
-                "The pool of reranking is out of range.",
-                field="rerank_pool_size",
-                limit=f"1 to {MAX_POOL_SIZE}",
+            raise InvalidInputError.out_of_range(
+                "rerank_pool_size",
+                f"1 to {MAX_POOL_SIZE}",
                 remedy="Rerank some twenty; the cost of the reranker grows with the pool.",
             )
 
@@ -43,11 +42,7 @@ class Reranking:
         return tuple(candidates[: self.pool_size])
 
     def apply(self, candidates: Sequence[Candidate], scores: Mapping[HitKey, float]) -> StepOutcome:
-        """Return the candidates that ``scores`` names by the reranker's score, ties by key, and the others behind.
-
-        One of the pool without a score, because its text was gone, is among the others.
-        Raises InvalidRankingError for a score that is not finite.
-        """
+        """Return the scored candidates by score, ties by key, then the others. Raises InvalidRankingError."""
         if not all(math.isfinite(score) for score in scores.values()):
             raise InvalidRankingError("A reranker's score must be finite.", field="score")
         judged = [
@@ -63,17 +58,8 @@ class Reranking:
 
     def skipped(self, candidates: Sequence[Candidate], *, reason: str) -> StepOutcome:
         """Return the candidates as they are, and why the reranker did not judge them."""
-        return self._outcome(tuple(candidates), judged=0, skipped=reason)
+        return self._outcome(candidates, judged=0, skipped=reason)
 
-    def _outcome(self, candidates: tuple[Candidate, ...], *, judged: int, skipped: str | None = None) -> StepOutcome:
-        return StepOutcome(
-            candidates=candidates,
-            report=StepReport(
-                step=STEP,
-                before=len(candidates),
-                after=len(candidates),
-                formula=FORMULA,
-                parameters={"reranker": self.reranker, "pool_size": self.pool_size, "judged": judged},
-                skipped=skipped,
-            ),
-        )
+    def _outcome(self, candidates: Sequence[Candidate], *, judged: int, skipped: str | None = None) -> StepOutcome:
+        parameters = {"reranker": self.reranker, "pool_size": self.pool_size, "judged": judged}
+        return StepOutcome.of(STEP, candidates, formula=FORMULA, parameters=parameters, skipped=skipped)

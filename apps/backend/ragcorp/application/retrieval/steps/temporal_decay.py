@@ -1,4 +1,4 @@
-"""Temporal decay: what happened long ago counts less, and what stays true not too little.
+"""Temporal decay: scores decrease with age, for evergreen kinds down to a floor.
 
 decayed(c) = score(c) * factor(c),  factor(c) = max(floor, 2^(-age_days / half_life_days))
 
@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from ragcorp.domain.collections import EVERGREEN_KINDS
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.search.candidates import Candidate, StepOutcome, StepReport
+from ragcorp.domain.search.candidates import Candidate, StepOutcome
 
 STEP = "temporal_decay"
 FORMULA = "score * max(floor, 2^(-age_days / half_life_days))"
@@ -39,18 +39,14 @@ class TemporalDecay:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.half_life_days) and 0 < self.half_life_days <= MAX_HALF_LIFE_DAYS):
-            raise InvalidInputError(
-                "The half-life of temporal decay is out of range.",
-                field="half_life_days",
-                limit=f"above 0, to {MAX_HALF_LIFE_DAYS:g} days",
+            raise InvalidInputError.out_of_range(
+                "half_life_days",
+                f"above 0, to {MAX_HALF_LIFE_DAYS:g} days",
                 remedy="Give a number of days; leave temporal decay out to switch it off.",
             )
         if not 0 <= self.evergreen_floor <= 1:
-            raise InvalidInputError(
-                "The floor of evergreen kinds is out of range.",
-                field="evergreen_floor",
-                limit="0 to 1",
-                remedy="Use 0 to let them fade like any other, 1 to keep them fresh.",
+            raise InvalidInputError.out_of_range(
+                "evergreen_floor", "0 to 1", remedy="Use 0 to let them fade like any other, 1 to keep them fresh."
             )
 
     def factor(self, age_days: float, kind: str) -> float:
@@ -58,29 +54,17 @@ class TemporalDecay:
         return self._factor(max(0.0, age_days), self._floor(kind))
 
     def apply(self, candidates: Sequence[Candidate], *, now: datetime) -> StepOutcome:
-        """Return the candidates by decayed score, ties by key. ``now`` has a time zone.
-
-        What does not age (``ages_from`` None), or lies in the future, keeps its score; so does a score below 0, which
-        a factor would raise.
-        """
+        """Return the candidates by decayed score, ties by key. Undated, future and negative ones stay."""
         if now.tzinfo is None:
             raise InvalidInputError("The moment of a search needs a time zone.", field="now")
         decayed = [self._decayed(candidate, now) for candidate in candidates]
         decayed.sort(key=lambda candidate: (-candidate.score, candidate.key))
-        return StepOutcome(
-            candidates=tuple(decayed),
-            report=StepReport(
-                step=STEP,
-                before=len(decayed),
-                after=len(decayed),
-                formula=FORMULA,
-                parameters={
-                    "half_life_days": self.half_life_days,
-                    "evergreen_floor": self.evergreen_floor,
-                    "evergreen_kinds": sorted(str(kind) for kind in self.evergreen_kinds),
-                },
-            ),
-        )
+        parameters = {
+            "half_life_days": self.half_life_days,
+            "evergreen_floor": self.evergreen_floor,
+            "evergreen_kinds": sorted(str(kind) for kind in self.evergreen_kinds),
+        }
+        return StepOutcome.of(STEP, decayed, formula=FORMULA, parameters=parameters)
 
     def _decayed(self, candidate: Candidate, now: datetime) -> Candidate:
         hit, fused, description, notes = candidate

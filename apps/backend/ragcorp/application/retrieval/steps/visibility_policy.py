@@ -1,4 +1,4 @@
-"""Visibility: what a principal may read. The rule that SQL enforces in every statement, enforced once more.
+"""Visibility: the rule for reading that SQL enforces in every statement, enforced once more.
 
 readable(p, d) = workspace(p) = workspace(d)  and  sensitivity(d) <= clearance(p)  and
                  (scope(d) = workspace, or group and owner(d) in groups(p), or private and owner(d) = subject(p))
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ragcorp.domain.documents import Chunk, VisibilityScope
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.search.candidates import Candidate, Description, StepOutcome, StepReport
+from ragcorp.domain.search.candidates import Candidate, Description, StepOutcome
 
 STEP = "visibility"
 FORMULA = "same workspace, sensitivity <= clearance, scope workspace | group of the owner | private to the owner"
@@ -36,8 +36,8 @@ def readable_passage(principal: Principal, passage: Chunk) -> bool:
 
     >>> from uuid import UUID
     >>> chunk = Chunk(
-    ...     id='1', document_id=UUID(int=0), external_id='a', chunk_index=0, content='uno', heading_path=(), title='',
-    ...     language='es', path=None, metadata={}, line_start=1, line_end=1, page_start=None, page_end=None,
+    ...     id='1', document_id=UUID(int=0), external_id='a', content='uno', title='', language='es', path=None,
+    ...     line_start=1, line_end=1,
     ... )
     >>> readable_passage(Principal(), chunk)
     True
@@ -58,12 +58,10 @@ def _passes(principal: Principal, sensitivity: Sensitivity, scope: VisibilitySco
 def only_readable(candidates: Sequence[Candidate], *, principal: Principal) -> StepOutcome:
     """Return the candidates that the principal may read, in their order.
 
-    The report's ``removed`` should be 0: what may not be read is taken out of every list before it is fused.
+    The report's ``removed`` should be 0: unreadable passages are removed from all lists before fusion.
 
     >>> only_readable([], principal=Principal()).report.removed
     0
     """
-    kept = tuple([candidate for candidate in candidates if readable(principal, candidate.description)])
-    return StepOutcome(
-        candidates=kept, report=StepReport(step=STEP, before=len(candidates), after=len(kept), formula=FORMULA)
-    )
+    kept = [candidate for candidate in candidates if readable(principal, candidate.description)]
+    return StepOutcome.of(STEP, kept, before=len(candidates), formula=FORMULA)

@@ -10,7 +10,7 @@ from enum import Enum
 from types import MappingProxyType
 
 from ragcorp.application.structure.mentions.shapes import Mention, distinct, file_mention, shaped, symbol_mention
-from ragcorp.application.structure.mentions.tokens import Token, plain_word, says_something
+from ragcorp.application.structure.mentions.tokens import Token, has_content, plain_word
 from ragcorp.domain.text.entity_names import file_name, heading_name, stem_name, symbol_name
 from ragcorp.domain.text.utterances import content_words
 from ragcorp.domain.text.word_lists import word_set
@@ -131,7 +131,7 @@ def with_words_before(text: str, tokens: Sequence[Token], place: int, file: Ment
         before = tokens[place - number].text
         if any(not mention.weak for mention in shaped(tokens[place - number])):
             break
-        if says_something(before) or before.isdecimal():
+        if has_content(before) or before.isdecimal():
             runs.append(tokens[place - number : place + 1])
     if not runs:
         return file
@@ -195,7 +195,7 @@ def _heading(text: str, tokens: Sequence[Token], place: int, target: int) -> Ite
     if first.quote:
         yield _spanning(text, [[first]], heading_name, weak=False), target + 1
         return
-    if not first.text[0].isalpha() or not (says_something(first.text) or first.text[0].isupper()):
+    if not first.text[0].isalpha() or not (has_content(first.text) or first.text[0].isupper()):
         return
     end = target
     runs: list[Sequence[Token]] = []
@@ -226,7 +226,7 @@ def _names_something(token: Token) -> bool:
 
 
 def _goes_on(token: Token) -> bool:
-    return not token.quote and (token.text.isdecimal() or says_something(token.text))
+    return not token.quote and (token.text.isdecimal() or has_content(token.text))
 
 
 def _spanning(text: str, runs: Sequence[Sequence[Token]], named: Callable[[str], str], *, weak: bool) -> Mention:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from uuid import UUID
 
@@ -61,13 +61,16 @@ class MentionedEntities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The lookups of a query: entities by name, entities of its files, earlier entities, and word frequencies."""
+    """The lookups of a query: entities by name, of its files and of the episode, latest turn first; word frequencies.
+
+    ``frequencies`` are numbers of chunks, out of ``chunks``, with each word.
+    """
 
     named: Mapping[str, Named[EntityRef]]
-    of_documents: Mapping[UUID, tuple[EntityRef, ...]]
-    previous: Sequence[EntityRef]
-    frequencies: Mapping[str, int]
-    chunks: int
+    of_documents: Mapping[UUID, tuple[EntityRef, ...]] = field(default_factory=dict)
+    previous: Sequence[EntityRef] = ()
+    frequencies: Mapping[str, int] = field(default_factory=dict)
+    chunks: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +166,7 @@ class _Chooser:
             self._nearness.update(nearness_of(named))
         self._by_name: dict[str, list[EntityRef]] = {}
         here = (entity for entities in evidence.of_documents.values() for entity in entities)
-        for entity in _each_once((*here, *evidence.previous)):
+        for entity in _distinct((*here, *evidence.previous)):
             for name in names_of(entity):
                 self._by_name.setdefault(name, []).append(entity)
 
@@ -193,10 +196,10 @@ class _Chooser:
         choices = [choice for name in names if (choice := self._choice(mention, name))]
         numbered = [choice for choice in choices if choice.name.startswith(NUMBERED)]
         of_files = [choice for choice in numbered if choice.entities[0].document_id in self._places]
-        found = next(iter(of_files or choices), None)
-        if found is None and self._orders.get(id(mention)) not in self._files:
-            found = next((choice for name in mention.outer if (choice := self._outer(mention, name))), None)
-        return [found] if found else []
+        choice = next(iter(of_files or choices), None)
+        if choice is None and self._orders.get(id(mention)) not in self._files:
+            choice = next((outer for name in mention.outer if (outer := self._outer(mention, name))), None)
+        return [choice] if choice else []
 
     def _first(self, mention: Mention, names: Sequence[str], document: UUID) -> _Choice | None:
         """Return the choice for the first name that the document has; an article may be called a clause."""
@@ -262,8 +265,8 @@ class _Chooser:
 
     def _fitting(self, mention: Mention, name: str) -> tuple[list[EntityRef], int]:
         of_name = self._evidence.named.get(name)
-        by_name = of_name.found if of_name else ()
-        entities = _each_once((*by_name, *self._by_name.get(name, ())))
+        by_name = of_name.items if of_name else ()
+        entities = _distinct((*by_name, *self._by_name.get(name, ())))
         fits = [
             entity
             for entity in entities
@@ -316,7 +319,7 @@ def _overloads(entities: Sequence[EntityRef]) -> tuple[EntityRef, ...]:
     return tuple(sorted(same, key=lambda entity: (entity.position, entity.key)))
 
 
-def _each_once(entities: Iterable[EntityRef]) -> list[EntityRef]:
+def _distinct(entities: Iterable[EntityRef]) -> list[EntityRef]:
     kept: dict[EntityIdentity, EntityRef] = {}
     for entity in entities:
         kept.setdefault(entity.identity, entity)

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TypeVar
 from uuid import UUID
 
-from ragcorp.application.structure.mentions.path_proximity import is_within, steps_of, surroundings
+from ragcorp.application.structure.mentions.path_proximity import common_prefix, is_within, steps_of, surroundings
 from ragcorp.application.structure.mentions.shapes import Mention
 from ragcorp.domain.ports.structure import Named
 from ragcorp.domain.structure.entities import EntityRef, FileRef
@@ -31,17 +31,14 @@ NUMBERED = ("clause:", "article:")
 Scope = tuple[tuple[str, UUID | None], ...]
 """Files in query order by name, with their documents; None for an unknown file."""
 
-Found = TypeVar("Found", bound=Hashable)
+Match = TypeVar("Match", bound=Hashable)
 
 _UNKNOWN: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MentionedFile:
-    """A document with the place of its first mention: ``order`` among the mentions, and where it stands.
-
-    ``weak``: plain words name it.
-    """
+    """A document with the place of its first mention; ``weak``: only plain words name it."""
 
     file: FileRef
     order: int
@@ -52,18 +49,16 @@ class MentionedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MentionedFiles:
-    """``strong`` are all places of those of ``files`` that are named for certain; ``beside`` are documents that are not
-    anchored, but preferred where a mention is ambiguous.
-    """
+    """``strong``: all places of certain mentions. ``nearby`` documents are not anchored, but preferred if ambiguous."""
 
     files: tuple[MentionedFile, ...] = ()
     strong: tuple[MentionedFile, ...] = ()
-    beside: tuple[MentionedFile, ...] = ()
+    nearby: tuple[MentionedFile, ...] = ()
     warnings: tuple[HydrationWarning, ...] = ()
 
     @property
     def near(self) -> tuple[UUID, ...]:
-        return tuple(dict.fromkeys(file.file.document_id for file in self.beside))
+        return tuple(dict.fromkeys(file.file.document_id for file in self.nearby))
 
     @property
     def documents(self) -> tuple[UUID, ...]:
@@ -112,12 +107,9 @@ def mentioned_files(
         or (mention.code and (mention.start, mention.end) not in owners and is_rare(mention.word, frequencies, chunks))
     ]
     taken = [(file.start, file.end) for file in strong]
-    weak, beside = _weak(mentions, files, named, frozenset(map(id, meant)), taken)
+    weak, nearby = _weak(mentions, files, named, frozenset(map(id, meant)), taken)
     return MentionedFiles(
-        files=_each_once([*strong, *weak]),
-        strong=tuple(strong),
-        beside=tuple(beside),
-        warnings=tuple(warnings.values()),
+        files=_distinct([*strong, *weak]), strong=tuple(strong), nearby=tuple(nearby), warnings=tuple(warnings.values())
     )
 
 
@@ -130,7 +122,7 @@ class Scopes:
 
     def __init__(self, mentions: Sequence[Mention], files: MentionedFiles) -> None:
         self._strong = files.strong
-        self._beside = files.beside
+        self._nearby = files.nearby
         self._unknown = {
             mention.span_of(name): mention.written(name)
             for mention in mentions
@@ -147,7 +139,7 @@ class Scopes:
         if name.startswith("symbol:"):
             return self._bound(mention, self._strong) if mention.files and mention.owned else None
         if mention.files:
-            return self._bound(mention, [*self._strong, *self._beside])
+            return self._bound(mention, [*self._strong, *self._nearby])
         elsewhere = name.startswith("identifier:") or mention.weak or mention.owned
         return None if elsewhere else self._left or None
 
@@ -173,13 +165,9 @@ def _scope(files: Sequence[MentionedFile]) -> Scope:
     return tuple(called.items())
 
 
-def _overlaps(mention: Mention, file: MentionedFile) -> bool:
-    return mention.start < file.end and file.start < mention.end
-
-
-def nearness_of(named: Named[Found]) -> Mapping[Found, float]:
+def nearness_of(named: Named[Match]) -> Mapping[Match, float]:
     """Return the nearness given by the index; empty where it gave none."""
-    return dict(zip(named.found, named.nearness, strict=False))
+    return dict(zip(named.items, named.nearness, strict=False))
 
 
 def is_rare(word: str, frequencies: Mapping[str, int], chunks: int) -> bool:
@@ -223,35 +211,35 @@ def _weak(
     meant: frozenset[int],
     taken: list[tuple[int, int]],
 ) -> tuple[list[MentionedFile], list[MentionedFile]]:
-    found: list[MentionedFile] = []
-    beside: list[MentionedFile] = []
+    certain: list[MentionedFile] = []
+    nearby: list[MentionedFile] = []
     for order, mention in longest_first(mentions):
         for name in (name for name in mention.names if name.startswith(FILE_NAMES)):
             start, end = mention.span_of(name)
             of_name = files.get(name)
             if of_name is None or crosses(start, end, taken):
                 continue
-            fits = [file for file in of_name.found if _fits(mention, name, file)]
+            fits = [file for file in of_name.items if _fits(mention, name, file)]
             code = [file for file in fits if file.is_code]
-            whole = of_name.matches == len(of_name.found)
+            whole = of_name.matches == len(of_name.items)
             if whole and len(code) == 1 and id(mention) in meant:
-                found.append(MentionedFile(file=code[0], order=order, start=start, end=end, weak=True))
+                certain.append(MentionedFile(file=code[0], order=order, start=start, end=end, weak=True))
                 taken.append((start, end))
                 break
             if whole and 0 < len(fits) <= MAX_NEAR:
-                beside += [MentionedFile(file=file, order=order, start=start, end=end, weak=True) for file in fits]
+                nearby += [MentionedFile(file=file, order=order, start=start, end=end, weak=True) for file in fits]
                 taken.append((start, end))
                 break
         if mention.word is None and any(name in named and named[name].matches == 1 for name in mention.names):
             taken.append((mention.start, mention.end))
-    return found, beside
+    return certain, nearby
 
 
 def _owners(mentions: Sequence[Mention], named: Mapping[str, Named[EntityRef]]) -> frozenset[tuple[int, int]]:
     """Return the spans of words that name the owner of a found symbol."""
     owners: set[tuple[int, int]] = set()
     for mention in mentions:
-        entities = [entity for name in mention.names if name in named for entity in named[name].found]
+        entities = [entity for name in mention.names if name in named for entity in named[name].items]
         if mention.owner_span and any(is_within(entity, mention.owners) for entity in entities):
             owners.add(mention.owner_span)
     return frozenset(owners)
@@ -262,9 +250,9 @@ def _fitting(mention: Mention, files: Mapping[str, Named[FileRef]], *, symbols: 
         of_name = files.get(name)
         if of_name is None or not name.startswith(FILE_NAMES) or (symbols and name.startswith("stem:")):
             continue
-        fits = [file for file in of_name.found if _fits(mention, name, file)] or _nearest_tail(mention, of_name.found)
+        fits = [file for file in of_name.items if _fits(mention, name, file)] or _nearest_tail(mention, of_name.items)
         if fits:
-            return name, fits, of_name.matches if len(fits) == len(of_name.found) else len(fits)
+            return name, fits, of_name.matches if len(fits) == len(of_name.items) else len(fits)
     return "", [], 0
 
 
@@ -288,16 +276,10 @@ def _nearest_tail(mention: Mention, files: Sequence[FileRef]) -> list[FileRef]:
     """Return the documents that share most folders with the end of an absolute path: their prefix may differ."""
     if not mention.rooted or not mention.extension:
         return []
-    shared = {file: _shared_tail(steps_of(file.path)[:-1], mention.folders) for file in files}
+    folders = mention.folders[::-1]
+    shared = {file: common_prefix(steps_of(file.path)[-2::-1], folders) for file in files}
     most = max(shared.values(), default=0)
     return [file for file in files if most and shared[file] == most]
-
-
-def _shared_tail(one: tuple[str, ...], other: tuple[str, ...]) -> int:
-    count = 0
-    while count < min(len(one), len(other)) and one[-1 - count] == other[-1 - count]:
-        count += 1
-    return count
 
 
 def _is_whole(mention: Mention, file: FileRef) -> bool:
@@ -309,7 +291,7 @@ def _names_a_symbol(mention: Mention, named: Mapping[str, Named[EntityRef]]) -> 
     return any(name in named and named[name].matches for name in mention.names if not name.startswith(FILE_NAMES))
 
 
-def _each_once(files: Sequence[MentionedFile]) -> tuple[MentionedFile, ...]:
+def _distinct(files: Sequence[MentionedFile]) -> tuple[MentionedFile, ...]:
     kept: dict[UUID, MentionedFile] = {}
     for item in sorted(files, key=lambda file: (file.order, file_name(file.file.path))):
         kept.setdefault(item.file.document_id, item)

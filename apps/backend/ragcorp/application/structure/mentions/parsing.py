@@ -13,7 +13,7 @@ from ragcorp.application.structure.mentions.cues import cue_of, cued, cued_behin
 from ragcorp.application.structure.mentions.numbered import numbered
 from ragcorp.application.structure.mentions.relations import bound_to_files, kinds_of, speaks_of_code, with_owner
 from ragcorp.application.structure.mentions.shapes import Mention, distinct, is_code_file, is_file, shaped
-from ragcorp.application.structure.mentions.tokens import Token, composed, says_something, tokenize
+from ragcorp.application.structure.mentions.tokens import Token, composed, has_content, tokenize
 from ragcorp.domain.text.account_numbers import account_at
 from ragcorp.domain.text.entity_names import file_name, identifier_name, is_empty, stem_name, symbol_name
 from ragcorp.domain.text.folding import folded_in_place
@@ -40,8 +40,6 @@ _LEADING = "¿¡\"'`«\u201c\u201e\u2018([<*"
 _TRAILING = ".,;:!?)\"'`»\u201d\u2019]>*"
 _SIGN = re.compile(r"\w['\u2019&+]\w|\)\.\w")
 _BARE_WORD = re.compile(r"[(\"'`\u201c\u201e\u2018[*«]?[\w&+][\w'\u2019&+.-]*[)]?")
-
-__all__ = ["Mention", "mentions"]
 
 
 def mentions(query: str) -> tuple[Mention, ...]:
@@ -88,8 +86,8 @@ def _strong(text: str, tokens: Sequence[Token]) -> Iterator[tuple[Mention, int, 
         if place < until:
             continue
         if before := cued_behind(text, tokens, place):
-            said = with_owner(text, tokens, place + 1, replace(before, kinds=kinds_of(token.text)))
-            yield said if said.names[0].startswith("symbol:") else before, place, place
+            owned = with_owner(text, tokens, place + 1, replace(before, kinds=kinds_of(token.text)))
+            yield owned if owned.names[0].startswith("symbol:") else before, place, place
         if cue_of(token):
             for mention, behind in _cued_with_kind(text, tokens, place):
                 yield mention, place, behind
@@ -126,7 +124,7 @@ def _plain_words(text: str, tokens: Sequence[Token], claimed: set[int]) -> Itera
         if place in claimed or not token.is_word:
             continue
         yield from _spaced_code(text, tokens, place)
-        if not says_something(token.text):
+        if not has_content(token.text):
             continue
         looked_up += 1
         if looked_up > MAX_WEAK_WORDS:
@@ -149,7 +147,7 @@ def _runs(text: str, tokens: Sequence[Token], place: int, claimed: set[int]) -> 
         token = tokens[last]
         if last in claimed or not token.glued or not token.is_word:
             return
-        if says_something(token.text):
+        if has_content(token.text):
             joined = "".join(token.text for token in tokens[place : last + 1])
             yield Mention(
                 text=text[tokens[place].start : token.end],
@@ -189,10 +187,7 @@ def _accounts(text: str) -> Iterator[tuple[Mention, int, int]]:
 
 
 def _files_with_signs(text: str) -> Iterator[tuple[Mention, int, int]]:
-    """Yield the files whose names have signs that no token has: ``Contrato Ñandú (firmado).md``, ``contrato-d'or.md``.
-
-    The longest name comes first, with the span of its last word, which the mention claims.
-    """
+    """Yield files whose names have signs that no token has: ``Contrato Ñandú (firmado).md``; longest name first."""
     before: list[re.Match[str]] = []
     for chunk in _CHUNK.finditer(text):
         word = chunk[0]

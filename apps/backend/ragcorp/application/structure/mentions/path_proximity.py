@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import and_, eq
 
 from ragcorp.application.structure.mentions.shapes import Mention, bare, part
 from ragcorp.domain.structure.entities import CODE_KINDS, EntityRef
@@ -42,8 +44,8 @@ class Surroundings:
         latest first; then fewer folders, a shorter path, the path.
         """
         steps = steps_of(path)
-        named = any(_holds(steps, folders) for folders in self.folders)
-        shared = [_shared(steps, earlier) for earlier in self.previous]
+        named = any(_contains(steps, folders) for folders in self.folders)
+        shared = [common_prefix(steps, earlier) for earlier in self.previous]
         most = max(shared, default=0)
         latest = shared.index(most) if most else len(shared)
         words = float(len(self.words & _words(path))) if given is None else round(given, 6)
@@ -80,10 +82,7 @@ def steps_of(path: str) -> tuple[str, ...]:
 
 
 def is_within(entity: EntityRef, qualifiers: Sequence[str], *, itself: bool = False) -> bool:
-    """Return whether the folders, file and classes of an entity include the qualifiers in order.
-
-    With ``itself`` its own name counts too: the query names a member of it that is not stored.
-    """
+    """Return whether an entity's folders, file and classes, and name with ``itself``, include the qualifiers."""
     steps = steps_of(entity.path)
     containers: list[frozenset[str]] = [frozenset({step, bare(step)}) for step in steps[:-1]]
     if steps:
@@ -111,18 +110,14 @@ def _last_step(mention: Mention) -> tuple[str, ...]:
     return () if mention.extension else (part(re.split(r"[/\\]", mention.text)[-1]),)
 
 
-def _holds(steps: tuple[str, ...], folders: tuple[str, ...]) -> bool:
+def _contains(steps: tuple[str, ...], folders: tuple[str, ...]) -> bool:
     before = (*steps[:-1], steps[-1].rpartition(".")[0] or steps[-1]) if steps else ()
     return any(before[start : start + len(folders)] == folders for start in range(len(before)))
 
 
-def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
-    count = 0
-    for mine, its in zip(one, other, strict=False):
-        if mine != its:
-            break
-        count += 1
-    return count
+def common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many first steps two paths share."""
+    return sum(accumulate(map(eq, one, other), and_))
 
 
 def _words(path: str) -> frozenset[str]:

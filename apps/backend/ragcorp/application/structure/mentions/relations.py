@@ -32,7 +32,7 @@ _USED_IN = re.compile(rf"\b(?:{_IN})\s")
 _OF_SOMETHING = re.compile(
     rf"\s{{1,2}}(?:{_OF})\s{{1,2}}(?:(?:{_ARTICLES})\s{{1,2}})?(?!(?:{_KINDS_OF_TEXT})\b)[\w\"'`«]"
 )
-_BESIDE = re.compile(r"[\"'`*»\u201d]{0,2}\s?(?:\([\"'`*«\u201c]{0,2}|[\"'`*«\u201c]{0,2})")
+_ADJACENT = re.compile(r"[\"'`*»\u201d]{0,2}\s?(?:\([\"'`*«\u201c]{0,2}|[\"'`*«\u201c]{0,2})")
 _JOINING = re.compile(
     rf"{_CLOSING}(?:(?:{_AND}){_OPENING})(?:\s{{0,2}}(?:(?:la|el|the|that|one|{_OF}|{_IN}|{_ARTICLES})\s{{1,2}}){{0,3}})"
     rf"(?:[\w.]{{1,40}}\s{{1,2}})?{_OPENING}"
@@ -101,14 +101,14 @@ def bound_to_files(text: str, mentions: Sequence[Mention]) -> list[Mention]:
 
 
 def _bound(text: str, mention: Mention, files: Sequence[Mention]) -> Mention:
-    if mention.qualifiers and any(_holds(mention, file) for file in files):
+    if mention.qualifiers and any(_is_member(mention, file) for file in files):
         return mention
     for number, file in enumerate(files):
         bound = {
             place: owned
             for place in _spans(file)
             if mention.end <= place[0] <= mention.end + MAX_GAP
-            and (owned := _binds(text[mention.end : place[0]], beside=bool(file.extension))) is not None
+            and (owned := _binds(text[mention.end : place[0]], adjacent=bool(file.extension))) is not None
         }
         if bound:
             places = (*bound, *_listed(text, file.end, files[number + 1 :]))
@@ -116,9 +116,9 @@ def _bound(text: str, mention: Mention, files: Sequence[Mention]) -> Mention:
     return replace(mention, owned=_OF_SOMETHING.match(text, mention.end) is not None)
 
 
-def _binds(gap: str, *, beside: bool) -> bool | None:
+def _binds(gap: str, *, adjacent: bool) -> bool | None:
     """Return whether the text between a name and a file is an "of"; None if it does not bind them."""
-    if beside and gap and _BESIDE.fullmatch(gap):
+    if adjacent and gap and _ADJACENT.fullmatch(gap):
         return True
     binding = _BINDING.fullmatch(gap)
     return None if not binding else bool(binding["of"]) and not _USED_IN.search(binding["between"])
@@ -154,6 +154,6 @@ def _names_a_file(mention: Mention) -> bool:
     return mention.weak and re.fullmatch(r"[^\s/\\.:]*[-_][^\s/\\:]*", mention.text) is not None
 
 
-def _holds(mention: Mention, file: Mention) -> bool:
+def _is_member(mention: Mention, file: Mention) -> bool:
     """Return whether a mention is written as a member of a file: ``auth.go::login``."""
     return file.end < mention.start <= file.end + 2

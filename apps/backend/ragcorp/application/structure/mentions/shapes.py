@@ -199,19 +199,15 @@ def symbol_mention(token: Token, text: str, *, weak: bool = False, container: tu
 
 def _quoted(token: Token, text: str) -> tuple[Mention, ...]:
     words = text.split()
-    if len(words) == 1:
-        plainly = Token(text=text, start=token.start, end=token.end, outer_start=token.start, outer_end=token.end)
-        if member := _member(plainly, text):
-            return member
-        if is_file(text) or "/" in text or "\\" in text:
-            return (file_mention(token, text),)
-    elif is_file(text):
+    is_one_word = len(words) == 1
+    if is_one_word and (member := _member(token, text)):
+        return member
+    if is_file(text) or (is_one_word and ("/" in text or "\\" in text)):
         return (file_mention(token, text),)
-    symbol = [symbol_name(text)] if len(words) == 1 else [symbol_name("".join(words))]
-    heading, stem = heading_name(text), stem_name(f"{text}.x")
+    symbol, heading, stem = symbol_name("".join(words)), heading_name(text), stem_name(f"{text}.x")
     code = [identifier_name(text)] if any(character.isdigit() for character in text) else []
-    names = [*code, *symbol, stem, heading] if token.quote == "`" else [*code, heading, *symbol, stem]
-    if len(words) == 1 and len(_pieces(text.rstrip("()"))) > 1:
+    names = [*code, symbol, stem, heading] if token.quote == "`" else [*code, heading, symbol, stem]
+    if is_one_word and len(_pieces(text.rstrip("()"))) > 1:
         inner = symbol_mention(token, text.rstrip("()"))
         return (replace(inner, text=text, start=token.start, end=token.end, names=distinct(*inner.names, *names)),)
     return (Mention(text=text, start=token.start, end=token.end, names=distinct(*names)),)

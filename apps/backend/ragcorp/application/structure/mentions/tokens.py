@@ -55,10 +55,7 @@ _ASKING = word_set("""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A word, compound or quoted text of a query. ``outer_*`` include the quotation marks.
-
-    ``called``: parentheses of a call follow. ``glued``: only spaces separate it from the previous token.
-    """
+    """A word, compound or quote; ``outer_*``: with marks. ``called``: ``()`` follow. ``glued``: after spaces only."""
 
     text: str
     start: int
@@ -91,7 +88,7 @@ def tokenize(text: str) -> tuple[Token, ...]:
 
 
 @lru_cache(maxsize=4096)
-def says_something(word: str) -> bool:
+def has_content(word: str) -> bool:
     """Return whether a word has content: at least three letters, no function word, no word of instructions."""
     return len(word) > 2 and plain_word(word) not in _ASKING and bool(content_words(word))
 

@@ -1,14 +1,19 @@
-"""Inspects a database as the application role; read-only."""
+"""Inspects a database, as the application role and for a network service; read-only."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 
 import psycopg
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from ragcorp.domain.diagnosis import Contents, ServerFacts, StoredModel
-from ragcorp.infrastructure.postgres.connections.database import of_every_workspace
+from ragcorp.domain.diagnosis import Contents, NetworkFacts, SearchFacts, ServerFacts, StoredModel
+from ragcorp.domain.embeddings import EmbeddingModel
+from ragcorp.infrastructure.postgres.administration.leakproof import statements, unmarked
+from ragcorp.infrastructure.postgres.administration.migrations import VERSION
+from ragcorp.infrastructure.postgres.administration.row_level_security import IS_ON
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database, of_every_workspace
 from ragcorp.infrastructure.postgres.connections.errors import translate
 from ragcorp.infrastructure.postgres.connections.indexes import INVALID_INDEXES_IN_USE
 from ragcorp.infrastructure.postgres.models.embedding_models import BACKLOG_TABLES, has_vectors
@@ -52,6 +57,24 @@ UNPROTECTED = """
     ORDER BY c.relname
 """
 
+KEYS = """
+    SELECT count(*), count(*) FILTER (WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()))
+    FROM api_keys
+"""
+
+MOST_COUNTED = 10_000
+
+PASSAGES = f"SELECT count(*) FROM (SELECT FROM chunks LIMIT {MOST_COUNTED}) AS counted"
+
+NOW = "SELECT clock_timestamp()"
+
+SEARCH_FACTS = f"""
+    SELECT ({VERSION}),
+        ARRAY(SELECT dimensions FROM embedding_models WHERE name = %(name)s),
+        ARRAY({INVALID_INDEXES_IN_USE})::text[],
+        EXISTS (SELECT 1 FROM pg_ts_config WHERE cfgname = 'spanish')
+"""
+
 
 def inspect_server(dsn: str) -> ServerFacts:
     """Raises ConfigurationError or StorageUnavailableError. Blocking."""
@@ -76,6 +99,30 @@ def inspect_contents(dsn: str) -> Contents:
     )
 
 
+def inspect_service(dsn: str) -> NetworkFacts:
+    """Inspect a database at this version's schema. Raises as ``inspect_server``. Blocking."""
+    with inspecting(dsn) as connection:
+        ((keys, active),) = connection.execute(KEYS).fetchall()
+        ((is_bound,),) = connection.execute(IS_BOUND).fetchall()
+        unprotected = tuple(row[0] for row in connection.execute(UNPROTECTED, (list(OF_NO_WORKSPACE),)).fetchall())
+        left = tuple(statements(unmarked(connection)))
+        ((is_on,),) = connection.execute(IS_ON).fetchall()
+        ((passages,),) = connection.execute(PASSAGES).fetchall()
+        before = datetime.now(UTC)
+        ((server_time,),) = connection.execute(NOW).fetchall()
+        own_time = before + (datetime.now(UTC) - before) / 2
+    return NetworkFacts(
+        keys=keys,
+        active_keys=active,
+        sees_every_row=not is_bound,
+        unprotected=unprotected,
+        row_level_security=is_on,
+        unmarked=left,
+        passages=passages,
+        skew_seconds=(server_time - own_time).total_seconds(),
+    )
+
+
 def role_is_bound(dsn: str) -> bool:
     """Return whether policies apply to the role of ``dsn``: it neither is, nor can become, superuser or BYPASSRLS.
 
@@ -96,3 +143,12 @@ def inspecting(dsn: str) -> Iterator[Connection[TupleRow]]:
             yield connection
     except psycopg.Error as error:
         raise translate(error) from error
+
+
+async def search_facts(database: Database, *, model: EmbeddingModel) -> SearchFacts:
+    """Raises StorageUnavailableError, with reason ``schema`` for a database without a schema."""
+    rows = await database.fetch(SEARCH_FACTS, {"name": model.name}, workspace=EVERY_WORKSPACE)
+    revision, widths, invalid, has_spanish = rows[0] if rows else (None, [], [], False)
+    return SearchFacts(
+        revision=revision, widths=tuple(widths), invalid_indexes=tuple(invalid), has_spanish=bool(has_spanish)
+    )

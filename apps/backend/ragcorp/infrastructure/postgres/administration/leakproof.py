@@ -22,7 +22,7 @@ NEEDED = (
     "bm25_impacts(integer[], integer)",
     "path_key(text)",
 )
-"""Functions behind indexed conditions: operators of GIN indexes, and the functions of two expression indexes."""
+"""Functions in indexed conditions: operators of GIN indexes, and the functions of two expression indexes."""
 
 UNMARKED = """
     SELECT n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)

@@ -16,15 +16,14 @@ LOCK_TIMEOUT = "10s"
 """How long a migration waits for a table: later queries queue behind a waiting ALTER TABLE."""
 
 
-def owner_engine(dsn: str) -> Engine:
-    """Return an engine for any DSN of libpq, without pooled connections.
+def owner_dsn(dsn: str) -> str:
+    """Return the DSN for libpq, of sessions that see every workspace: policies also apply to the owner of a table."""
+    return of_every_workspace(dsn.replace("postgresql+psycopg://", "postgresql://", 1))
 
-    Its connections see every workspace, since policies also apply to the owner of a table.
-    """
-    plain = dsn.replace("postgresql+psycopg://", "postgresql://", 1)
-    return create_engine(
-        "postgresql+psycopg://", poolclass=NullPool, creator=lambda: psycopg.connect(of_every_workspace(plain))
-    )
+
+def owner_engine(dsn: str) -> Engine:
+    """Return an engine for any DSN of libpq, without pooled connections. It sees every workspace."""
+    return create_engine("postgresql+psycopg://", poolclass=NullPool, creator=lambda: psycopg.connect(owner_dsn(dsn)))
 
 
 @contextmanager

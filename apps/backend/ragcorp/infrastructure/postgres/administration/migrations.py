@@ -16,8 +16,12 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from ragcorp.domain.exceptions import ConfigurationError, RagcorpError, StorageUnavailableError
 from ragcorp.infrastructure.postgres.administration import row_level_security
 from ragcorp.infrastructure.postgres.administration.leakproof import mark_leakproof
-from ragcorp.infrastructure.postgres.administration.migration_lock import LOCK_TIMEOUT, migration_lock, owner_engine
-from ragcorp.infrastructure.postgres.connections.database import of_every_workspace
+from ragcorp.infrastructure.postgres.administration.migration_lock import (
+    LOCK_TIMEOUT,
+    migration_lock,
+    owner_dsn,
+    owner_engine,
+)
 from ragcorp.infrastructure.postgres.connections.errors import translate
 from ragcorp.infrastructure.postgres.connections.indexes import rebuild_invalid_indexes
 from ragcorp.infrastructure.postgres.models.embedding_models import DEFAULT_MODEL, ensure_active_indexes, ensure_model
@@ -28,8 +32,8 @@ HAS_VERSION_TABLE = "SELECT to_regclass('alembic_version') IS NOT NULL"
 ADD_VECTOR = "CREATE EXTENSION IF NOT EXISTS vector"
 
 STOP_OLDER_PROCESSES = (
-    f"Migration {row_level_security.REVISION} turns row-level security on: a process of an older version sees no rows "
-    "from now on, and says nothing of it. Stop every one."
+    f"Migration {row_level_security.REVISION} turns row-level security on: a process of an older version now "
+    "sees no rows and reports no error. Stop all of them."
 )
 
 logger = logging.getLogger(__name__)
@@ -167,7 +171,7 @@ def migrate(
 
 def _prepare(dsn: str) -> bool:
     """Create the extension that migrations need; return whether row-level security was turned off."""
-    with migration_lock(dsn), psycopg.connect(_plain(dsn), autocommit=True) as connection:
+    with migration_lock(dsn), psycopg.connect(owner_dsn(dsn), autocommit=True) as connection:
         try:
             connection.execute(ADD_VECTOR)
         except (pg.InsufficientPrivilege, pg.UndefinedFile, pg.FeatureNotSupported) as error:
@@ -181,13 +185,9 @@ def _prepare(dsn: str) -> bool:
 
 
 def _protect(dsn: str, *, on: bool) -> None:
-    with psycopg.connect(_plain(dsn), autocommit=True) as connection:
+    with psycopg.connect(owner_dsn(dsn), autocommit=True) as connection:
         connection.execute("SELECT set_config('lock_timeout', %s, false)", (LOCK_TIMEOUT,))
         row_level_security.switch(connection, on=on)
-
-
-def _plain(dsn: str) -> str:
-    return of_every_workspace(dsn.replace("postgresql+psycopg://", "postgresql://", 1))
 
 
 def _refusal(error: BaseException) -> RagcorpError:
@@ -204,7 +204,7 @@ def head_revision() -> str:
     """Return the newest revision of this version. Blocking."""
     head = ScriptDirectory(str(scripts_folder())).get_current_head()
     if head is None:
-        raise StorageUnavailableError("This installation carries no migrations.", reason="schema")
+        raise StorageUnavailableError("This installation contains no migrations.", reason="schema")
     return head
 
 
@@ -228,7 +228,7 @@ def state(dsn: str) -> MigrationState:
 
 
 def _driver_error(error: BaseException) -> BaseException:
-    """Return the driver's error behind one of SQLAlchemy, which may describe a later rollback."""
+    """Return the driver's error that caused one of SQLAlchemy, which may describe a later rollback."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, psycopg.Error):

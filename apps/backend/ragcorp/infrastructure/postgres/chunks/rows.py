@@ -1,5 +1,7 @@
-"""How passages of every collection are read: chunks by id and by position, and any passage's row as a Chunk."""
+"""Reads passages of every collection: chunks by id and by position, and any passage's row as a Chunk."""
 
+import re
+from collections.abc import Sequence
 from uuid import UUID, uuid5
 
 from psycopg.rows import TupleRow
@@ -12,6 +14,9 @@ from ragcorp.infrastructure.postgres.tables.collections import ARTIFACT_CHUNKS, 
 ITEM_NAMESPACE = UUID("6d1c3e5a-5b8e-4b54-9a0f-3a1d3c0f7e21")
 """Namespace of the document ids made for items, which have no document."""
 
+CHUNK_ID = re.compile(r"[0-9]{1,18}")
+"""Chunk ids are text in the domain; a custom source may return any text, which then identifies no chunk."""
+
 COLUMNS = f"{ARTIFACT_CHUNKS.key}, {ARTIFACT_CHUNKS.passage}"
 """The select list over ``chunks c`` and ``documents d`` that ``chunk`` reads."""
 
@@ -20,15 +25,19 @@ CHUNKS_BY_ID = f"""
     FROM unnest(%(ids)s::bigint[]) AS wanted (id)
     JOIN chunks c ON c.id = wanted.id
     JOIN documents d ON d.id = c.document_id
-    WHERE {{visible}}
+    WHERE {{condition}}
 """
 
 CHUNK_IDS_BY_POSITION = """
     SELECT c.document_id, c.chunk_index, c.id
     FROM unnest(%(document_ids)s::uuid[], %(indexes)s::bigint[]) AS wanted (document_id, chunk_index)
     JOIN chunks c USING (document_id, chunk_index)
-    WHERE {visible}
+    WHERE {condition}
 """
+
+
+def database_ids(chunk_ids: Sequence[str]) -> list[int]:
+    return [int(chunk_id) for chunk_id in chunk_ids if CHUNK_ID.fullmatch(chunk_id)]
 
 
 def chunk(row: TupleRow) -> Chunk:
@@ -39,29 +48,16 @@ def chunk(row: TupleRow) -> Chunk:
 def passage(item_id: str, collection: str, row: TupleRow) -> Chunk:
     """Return the passage of a row of ``PASSAGE_COLUMNS``."""
     fields = dict(zip(PASSAGE_COLUMNS, row, strict=True))
-    content: str = fields["content"]
     return Chunk(
         id=item_id,
-        document_id=fields["document_id"] or uuid5(ITEM_NAMESPACE, f"{collection}/{item_id}"),
-        external_id=fields["external_id"],
-        chunk_index=fields["chunk_index"],
-        content=content,
-        heading_path=tuple(fields["heading_path"]),
-        title=fields["title"],
-        language=fields["language"],
-        path=fields["path"],
-        metadata=fields["metadata"],
-        line_start=fields["line_start"],
-        line_end=fields["line_end"] or content.count("\n") + 1,
-        page_start=fields["page_start"],
-        page_end=fields["page_end"],
         collection=collection,
-        artifact_type=fields["artifact_type"],
-        sensitivity=Sensitivity(fields["sensitivity"]),
-        visibility_scope=VisibilityScope(fields["visibility_scope"]),
-        owner=fields["owner"],
-        occurred_at=fields["occurred_at"],
-        session=fields["session"],
-        speaker=fields["speaker"],
-        entities=tuple(fields["entities"]),
+        **fields
+        | {
+            "document_id": fields["document_id"] or uuid5(ITEM_NAMESPACE, f"{collection}/{item_id}"),
+            "heading_path": tuple(fields["heading_path"]),
+            "line_end": fields["line_end"] or fields["content"].count("\n") + 1,
+            "sensitivity": Sensitivity(fields["sensitivity"]),
+            "visibility_scope": VisibilityScope(fields["visibility_scope"]),
+            "entities": tuple(fields["entities"]),
+        },
     )

@@ -71,10 +71,7 @@ def features(tables: Tables, *, model_id: int, dimensions: int) -> str:
 
 @lru_cache(maxsize=64)
 def neighbours(visible: str) -> str:
-    """Return the statement of the chunks up to ``distance`` from the positions (``document_ids``, ``indexes``).
-
-    Columns: chunk id, then PASSAGE_COLUMNS.
-    """
+    """Return the chunks up to ``distance`` from the positions. Columns: chunk id, then PASSAGE_COLUMNS."""
     return single_line(f"""
         SELECT {ARTIFACT_CHUNKS.key}, {ARTIFACT_CHUNKS.passage}
         FROM (

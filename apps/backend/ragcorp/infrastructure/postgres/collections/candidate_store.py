@@ -11,8 +11,7 @@ from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, HitKey
 from ragcorp.domain.search.candidates import Description, Features
-from ragcorp.infrastructure.postgres.chunks.ids import CHUNK_ID
-from ragcorp.infrastructure.postgres.chunks.rows import chunk, passage
+from ragcorp.infrastructure.postgres.chunks.rows import CHUNK_ID, chunk, passage
 from ragcorp.infrastructure.postgres.collections import candidate_statements
 from ragcorp.infrastructure.postgres.collections.candidate_statements import Tables
 from ragcorp.infrastructure.postgres.connections.database import Database
@@ -59,9 +58,9 @@ class PostgresCandidateStore:
         statement = candidate_statements.features(pool.tables, model_id=model_id, dimensions=dimensions)
         cosines: dict[tuple[HitKey, HitKey], float] = {}
         lexemes: dict[HitKey, frozenset[str]] = {}
-        for number, other, cosine, held in await self._rows(statement, pool.values, principal.workspace):
+        for number, other, cosine, item_lexemes in await self._rows(statement, pool.values, principal.workspace):
             if other is None:
-                lexemes[pool.keys[number]] = frozenset(held or ())
+                lexemes[pool.keys[number]] = frozenset(item_lexemes or ())
             else:
                 smaller, larger = sorted((pool.keys[number], pool.keys[other]))
                 cosines[smaller, larger] = cosine

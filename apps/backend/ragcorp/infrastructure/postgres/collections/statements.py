@@ -139,7 +139,7 @@ def matching(
             SELECT best.key, best.score
             FROM words_query AS words,
                  (SELECT key, score FROM scored ORDER BY score DESC, key) AS best
-                 CROSS JOIN LATERAL ({postings.holds}) AS held
+                 CROSS JOIN LATERAL ({postings.contains}) AS held
             ORDER BY best.score DESC, best.key LIMIT {limit})
         SELECT looked.cut, ranked.key, ranked.score
         FROM (SELECT count(*) > {budget} AS cut FROM candidates) AS looked LEFT JOIN ranked ON true

@@ -1,4 +1,4 @@
-"""Half-centred cosine of given chunks, and the mean vector of the workspace behind it."""
+"""Half-centred cosine of given chunks, and the mean vector of the workspace."""
 
 SAMPLE = 1000
 """Vectors sampled for the mean of a workspace that has none stored: 30 gave the same nDCG (docs/retrieval.md)."""

@@ -33,7 +33,7 @@ Among n vectors a filter that m of them pass costs m comparisons, or some 100 n 
 SHARE_LOOK = 10_000
 SHARE_SAMPLE = 2000
 DOCUMENT_SAMPLE = 2000
-"""Bounds of the counts behind the share of rows with a vector: rows read, readable rows, and documents counted.
+"""Bounds of the counts for the share of rows with a vector: rows read, readable rows, and documents counted.
 
 Rows are counted only while some wait, which takes about a millisecond.
 """

@@ -46,6 +46,6 @@ class PostgresDocumentContext:
     ) -> dict[UUID, frozenset[str]]:
         values = {"documents": list(document_ids), "lexemes": list(lexemes), "workspace": workspace}
         return {
-            document: frozenset(held)
-            for document, held in await self._database.fetch(HOLDINGS, values, workspace=workspace)
+            document: frozenset(document_lexemes)
+            for document, document_lexemes in await self._database.fetch(HOLDINGS, values, workspace=workspace)
         }

@@ -1,4 +1,4 @@
-"""The SQL that reads and deletes documents, and how a document's row reads."""
+"""The SQL that reads and deletes documents, and the mapping of their rows."""
 
 from psycopg.rows import TupleRow
 
@@ -15,22 +15,22 @@ COLUMNS = f"""
     {attribute_columns("d")}"""
 """The select list over documents d that ``document`` reads."""
 
-LIST = f"SELECT {COLUMNS} FROM documents d WHERE {{selected}} ORDER BY d.external_id LIMIT %(limit)s"
+LIST = f"SELECT {COLUMNS} FROM documents d WHERE {{condition}} ORDER BY d.external_id LIMIT %(limit)s"
 
 SOURCE = """
     SELECT s.content, d.media_type, d.filename FROM documents d JOIN document_sources s ON s.document_id = d.id
-    WHERE {selected}
+    WHERE {condition}
 """
 
 WITH_SOURCE = f"""
     SELECT d.text, d.page_starts, s.content, {COLUMNS}
     FROM documents d JOIN document_sources s ON s.document_id = d.id
-    WHERE {{selected}}
+    WHERE {{condition}}
 """
 
 HIDE = """
     WITH locked AS MATERIALIZED (
-        SELECT d.id FROM documents d WHERE {selected} ORDER BY d.external_id FOR UPDATE)
+        SELECT d.id FROM documents d WHERE {condition} ORDER BY d.external_id FOR UPDATE)
     UPDATE documents SET deleted_at = now(), chunk_count = 0 WHERE id IN (SELECT id FROM locked)
     RETURNING id
 """
@@ -38,12 +38,12 @@ HIDE = """
 
 DELETE_CONTENTS = (
     "DELETE FROM chunks WHERE document_id = ANY(%(ids)s)",
-    "DELETE FROM structured_documents WHERE document_id = ANY(%(ids)s)",  # with them their entities
+    "DELETE FROM structured_documents WHERE document_id = ANY(%(ids)s)",  # cascades to their entities
 )
-"""Statements of their own: their snapshots have the chunks of a save that the lock waited for."""
+"""Separate statements: their snapshots include the chunks of a save that the lock waited for."""
 
 PURGE = """
-    DELETE FROM documents d WHERE d.deleted_at <= now() - make_interval(secs => %(seconds)s) AND {readable}
+    DELETE FROM documents d WHERE d.deleted_at <= now() - make_interval(secs => %(seconds)s) AND {condition}
     RETURNING d.workspace
 """
 
@@ -60,15 +60,14 @@ FORGET_PASSAGES = """
 purged documents had. So a deleted document that is restored later is embedded anew."""
 
 
-def one(external_id: str, *, principal: Principal, deleted: bool = False) -> Predicate:
+def by_external_id(external_id: str, *, principal: Principal, deleted: bool = False) -> Predicate:
     """Return the condition that selects a readable document by name."""
-    return _readable(principal, deleted=deleted) & Predicate.of(
-        "d.external_id = %(external_id)s", external_id=external_id
-    )
+    exactly = Predicate.of("d.external_id = %(external_id)s", external_id=external_id)
+    return _readable(principal, deleted=deleted) & exactly
 
 
-def several(selection: DocumentSelection, *, principal: Principal, after: str | None = None) -> Predicate:
-    """Return the condition that selects readable documents, from behind the name ``after``."""
+def matching(selection: DocumentSelection, *, principal: Principal, after: str | None = None) -> Predicate:
+    """Return the condition that selects readable documents, after the name ``after``."""
     return (
         _readable(principal, deleted=selection.deleted)
         & filtered(selection.filters, table=DOCUMENTS, alias="d")
@@ -78,8 +77,7 @@ def several(selection: DocumentSelection, *, principal: Principal, after: str | 
 
 async def hide(connection: DriverConnection, selection: DocumentSelection, *, principal: Principal) -> int:
     """Mark the selection deleted and take its chunks and entities out of every index; return how many."""
-    selected = several(selection, principal=principal)
-    hidden = await connection.execute(HIDE.format(selected=selected.sql), selected.values)
+    hidden = await connection.execute(*matching(selection, principal=principal).bind(HIDE))
     ids = [row[0] for row in await hidden.fetchall()]
     for statement in DELETE_CONTENTS:
         await connection.execute(statement, {"ids": ids})
@@ -88,8 +86,7 @@ async def hide(connection: DriverConnection, selection: DocumentSelection, *, pr
 
 async def purge(connection: DriverConnection, *, older_than_days: float, principal: Principal | None) -> int:
     readable = Predicate() if principal is None else visibility(principal, alias="d")
-    values = readable.values | {"seconds": older_than_days * 86_400.0}
-    purged = await connection.execute(PURGE.format(readable=readable.sql), values)
+    purged = await connection.execute(*readable.bind(PURGE, seconds=older_than_days * 86_400.0))
     workspaces = [row[0] for row in await purged.fetchall()]
     if workspaces:
         await connection.execute(FORGET_PASSAGES, {"workspaces": sorted(set(workspaces))})

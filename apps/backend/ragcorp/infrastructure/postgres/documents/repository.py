@@ -15,7 +15,6 @@ from ragcorp.domain.search.lexical import QueryTerm, TermKind, evidence_mass
 from ragcorp.domain.search.requests import QuerySyntax, SparseOperator, SparseRanking
 from ragcorp.domain.search.sources import ALL_WORDS, FULL_TEXT, IDENTIFIERS
 from ragcorp.infrastructure.postgres.chunks import rows as chunk_rows
-from ragcorp.infrastructure.postgres.chunks.ids import database_ids
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.dense.search import VectorScan, find_similar
 from ragcorp.infrastructure.postgres.lexical import bm25, full_text
@@ -41,14 +40,10 @@ class _Query:
 
     workspace: str
     visible: Predicate
-    narrowed: Predicate
+    filtered: str | None
     matching: str | None
     limit: int
     values: Mapping[str, object]
-
-    @property
-    def filtered(self) -> str | None:
-        return self.narrowed.sql if self.narrowed.clauses else None
 
 
 class PostgresDocumentRepository:
@@ -79,7 +74,7 @@ class PostgresDocumentRepository:
         search = _Query(
             workspace=principal.workspace,
             visible=visible,
-            narrowed=narrowed,
+            filtered=narrowed.sql if narrowed.clauses else None,
             matching=matching_documents(principal, filters) if narrowed.clauses else None,
             limit=limit,
             values=visible.values
@@ -98,25 +93,19 @@ class PostgresDocumentRepository:
         return await self._database.read(work)
 
     async def get_chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:
-        visible = visibility(principal)
-        rows = await self._database.fetch(
-            chunk_rows.CHUNKS_BY_ID.format(visible=visible.sql),
-            visible.values | {"ids": database_ids(chunk_ids)},
-            workspace=principal.workspace,
-        )
+        by_id = visibility(principal).bind(chunk_rows.CHUNKS_BY_ID, ids=chunk_rows.database_ids(chunk_ids))
+        rows = await self._database.fetch(*by_id, workspace=principal.workspace)
         return {str(row[0]): chunk_rows.chunk(row) for row in rows}
 
     async def find_chunk_ids(
         self, positions: Sequence[tuple[UUID, int]], *, principal: Principal
     ) -> dict[tuple[UUID, int], str]:
-        visible = visibility(principal)
-        values = visible.values | {
-            "document_ids": [document_id for document_id, _ in positions],
-            "indexes": [index for _, index in positions],
-        }
-        rows = await self._database.fetch(
-            chunk_rows.CHUNK_IDS_BY_POSITION.format(visible=visible.sql), values, workspace=principal.workspace
+        by_position = visibility(principal).bind(
+            chunk_rows.CHUNK_IDS_BY_POSITION,
+            document_ids=[document_id for document_id, _ in positions],
+            indexes=[index for _, index in positions],
         )
+        rows = await self._database.fetch(*by_position, workspace=principal.workspace)
         return {(row[0], row[1]): str(row[2]) for row in rows}
 
     async def _terms(self, search: _Query) -> tuple[tuple[QueryTerm, ...], int, float]:
@@ -208,11 +197,11 @@ class PostgresDocumentRepository:
                 for row in ranked_rows
             ),
         )
-        every = sorted((-row[7], row[0]) for row in ranked_rows if row[7] is not None)
+        with_every_word = sorted((-row[7], row[0]) for row in ranked_rows if row[7] is not None)
         return _lexical_chunks(
             ranked,
             identifiers=rank_by_identifiers(code_rows, codes, ranked),
-            all_words=tuple(Hit(chunk_id=str(chunk_id), score=-negated) for negated, chunk_id in every),
+            all_words=tuple(Hit(chunk_id=str(chunk_id), score=-negated) for negated, chunk_id in with_every_word),
             cut=bool(rows and rows[0][3]),
         )
 

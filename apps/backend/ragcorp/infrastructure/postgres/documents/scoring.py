@@ -8,7 +8,7 @@ from psycopg.rows import TupleRow
 from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.ports.storage import LexemeCounts, VisibleFrequencies
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.postgres.chunks.ids import database_ids
+from ragcorp.infrastructure.postgres.chunks.rows import database_ids
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.dense import similarity_scores
 from ragcorp.infrastructure.postgres.lexical import bm25, full_text, readable_words

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from psycopg.rows import TupleRow
 
-from ragcorp.domain.documents import Document, IngestStatus, ParsedText, SourceFile
+from ragcorp.domain.documents import Document, IngestStatus, Page, ParsedText, SourceFile
 from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.filters import Condition
 from ragcorp.domain.ingestion import IngestResult
-from ragcorp.domain.ports.storage import DocumentPage, DocumentSelection, DocumentWrite
+from ragcorp.domain.ports.storage import DocumentSelection, DocumentWrite
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.documents import reads
@@ -22,7 +22,7 @@ FIND_UNCHANGED = """
     FROM unnest(%(external_ids)s::text[], %(hashes)s::bytea[]) AS sent (external_id, content_hash)
     JOIN documents d
       ON d.workspace = %(workspace)s AND d.external_id = sent.external_id AND d.content_hash = sent.content_hash
-    WHERE d.deleted_at IS NULL AND d.chunker = %(chunker)s AND {visible}
+    WHERE d.deleted_at IS NULL AND d.chunker = %(chunker)s AND {condition}
 """
 
 
@@ -36,12 +36,10 @@ class PostgresDocumentStore:
     async def find_unchanged(
         self, hashes: Mapping[str, bytes], *, chunker: str, principal: Principal
     ) -> dict[str, IngestResult]:
-        visible = visibility(principal, alias="d")
-        rows = await self._database.fetch(
-            FIND_UNCHANGED.format(visible=visible.sql),
-            visible.values | {"external_ids": list(hashes), "hashes": list(hashes.values()), "chunker": chunker},
-            workspace=principal.workspace,
+        statement = visibility(principal, alias="d").bind(
+            FIND_UNCHANGED, external_ids=list(hashes), hashes=list(hashes.values()), chunker=chunker
         )
+        rows = await self._database.fetch(*statement, workspace=principal.workspace)
         return {
             external_id: IngestResult(
                 external_id=external_id,
@@ -54,35 +52,43 @@ class PostgresDocumentStore:
         }
 
     async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[IngestResult]:
-        async with self._database.transaction(principal.workspace) as connection:
-            outcomes = await save_documents(connection, writes, principal=principal)
-        self._changed(principal)
-        return outcomes
+        return await self._save(writes, principal)
 
     async def replace(self, write: DocumentWrite, *, expected: bytes, principal: Principal) -> IngestResult:
-        async with self._database.transaction(principal.workspace) as connection:
-            (outcome,) = await save_documents(connection, [write], principal=principal, expected=expected)
-        self._changed(principal)
+        (outcome,) = await self._save([write], principal, expected=expected)
         return outcome
 
     async def restore(self, write: DocumentWrite, *, principal: Principal) -> IngestResult:
-        async with self._database.transaction(principal.workspace) as connection:
-            (outcome,) = await save_documents(connection, [write], principal=principal, restoring=True)
-        self._changed(principal)
+        (outcome,) = await self._save([write], principal, restoring=True)
         return outcome
 
+    async def _save(
+        self,
+        writes: Sequence[DocumentWrite],
+        principal: Principal,
+        *,
+        restoring: bool = False,
+        expected: bytes | None = None,
+    ) -> list[IngestResult]:
+        async with self._database.transaction(principal.workspace) as connection:
+            outcomes = await save_documents(
+                connection, writes, principal=principal, restoring=restoring, expected=expected
+            )
+        self._changed(principal)
+        return outcomes
+
     async def get(self, external_id: str, *, principal: Principal, deleted: bool = False) -> Document:
-        selected = reads.one(external_id, principal=principal, deleted=deleted)
-        return reads.document(await self._one(reads.LIST, selected, principal))
+        selected = reads.by_external_id(external_id, principal=principal, deleted=deleted)
+        return reads.document(await self._read_one(reads.LIST, selected, principal))
 
     async def get_source(self, external_id: str, *, principal: Principal) -> SourceFile:
-        selected = reads.one(external_id, principal=principal)
-        content, media_type, filename = await self._one(reads.SOURCE, selected, principal)
+        selected = reads.by_external_id(external_id, principal=principal)
+        content, media_type, filename = await self._read_one(reads.SOURCE, selected, principal)
         return SourceFile(content=bytes(content), media_type=media_type, filename=filename)
 
     async def get_deleted(self, external_id: str, *, principal: Principal) -> tuple[Document, ParsedText, SourceFile]:
-        selected = reads.one(external_id, principal=principal, deleted=True)
-        text, page_starts, content, *row = await self._one(reads.WITH_SOURCE, selected, principal)
+        selected = reads.by_external_id(external_id, principal=principal, deleted=True)
+        text, page_starts, content, *row = await self._read_one(reads.WITH_SOURCE, selected, principal)
         document = reads.document(tuple(row))
         return (
             document,
@@ -92,15 +98,11 @@ class PostgresDocumentStore:
 
     async def list_page(
         self, selection: DocumentSelection, *, principal: Principal, limit: int, after: str | None = None
-    ) -> DocumentPage:
-        selected = reads.several(selection, principal=principal, after=after)
-        rows = await self._database.fetch(
-            reads.LIST.format(selected=selected.sql),
-            selected.values | {"limit": limit + 1},
-            workspace=principal.workspace,
-        )
+    ) -> Page[Document, str]:
+        selected = reads.matching(selection, principal=principal, after=after)
+        rows = await self._database.fetch(*selected.bind(reads.LIST, limit=limit + 1), workspace=principal.workspace)
         page = tuple(reads.document(row) for row in rows[:limit])
-        return DocumentPage(documents=page, next_after=page[-1].external_id if len(rows) > limit else None)
+        return Page(items=page, next_after=page[-1].external_id if len(rows) > limit else None)
 
     async def soft_delete(self, selection: DocumentSelection, *, principal: Principal) -> int:
         async with self._database.transaction(principal.workspace) as connection:
@@ -118,10 +120,8 @@ class PostgresDocumentStore:
         async with self._database.transaction(workspace) as connection:
             return await reads.purge(connection, older_than_days=older_than_days, principal=principal)
 
-    async def _one(self, statement: str, selected: Predicate, principal: Principal) -> TupleRow:
-        rows = await self._database.fetch(
-            statement.format(selected=selected.sql), selected.values | {"limit": 1}, workspace=principal.workspace
-        )
+    async def _read_one(self, statement: str, selected: Predicate, principal: Principal) -> TupleRow:
+        rows = await self._database.fetch(*selected.bind(statement, limit=1), workspace=principal.workspace)
         if not rows:
             raise NotFoundError(
                 "There is no such document.", field="external_id", remedy="List the documents to see which there are."

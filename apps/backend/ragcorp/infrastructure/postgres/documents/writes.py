@@ -29,7 +29,8 @@ FIND_NAMES = """
 """
 
 LOCK_EXISTING = """
-    SELECT d.external_id, d.id, d.content_hash, d.chunker, d.deleted_at IS NOT NULL, d.chunk_count, ({readable}) IS TRUE
+    SELECT d.external_id, d.id, d.content_hash, d.chunker, d.deleted_at IS NOT NULL, d.chunk_count,
+           ({condition}) IS TRUE
     FROM documents d
     WHERE d.workspace = %(workspace)s AND d.external_id = ANY(%(external_ids)s)
     ORDER BY d.external_id
@@ -100,10 +101,20 @@ async def save_documents(
     if len(by_id) != len(writes):
         raise ConflictError("A batch names a document twice.", field="external_id", remedy="Send each document once.")
     existing, created = await _lock_or_create(connection, by_id, principal=principal)
-    if restoring:
-        _require_deleted(by_id, existing)
-    if expected is not None:
-        _require_expected(by_id, existing, expected)
+    for write in writes:
+        stored = existing.get(write.external_id)
+        if restoring and (stored is None or not stored.deleted or stored.content_hash != write.content_hash):
+            raise NotFoundError(
+                "There is no longer a deleted document of that name.",
+                field="external_id",
+                remedy="It was written, restored or purged meanwhile: read it again.",
+            )
+        if expected is not None and (stored is None or stored.deleted or stored.content_hash != expected):
+            raise ConflictError(
+                "The document was written or deleted meanwhile.",
+                field="external_id",
+                remedy="Read it again and repeat the change on the new version.",
+            )
     changed = {
         external_id: stored
         for external_id, stored in existing.items()
@@ -145,28 +156,6 @@ async def save_documents(
     return outcomes
 
 
-def _require_deleted(by_id: Mapping[str, DocumentWrite], existing: Mapping[str, _Existing]) -> None:
-    for external_id, write in by_id.items():
-        stored = existing.get(external_id)
-        if stored is None or not stored.deleted or stored.content_hash != write.content_hash:
-            raise NotFoundError(
-                "There is no deleted document of that name any more.",
-                field="external_id",
-                remedy="It was written, restored or purged meanwhile: look it up.",
-            )
-
-
-def _require_expected(by_id: Mapping[str, DocumentWrite], existing: Mapping[str, _Existing], expected: bytes) -> None:
-    for external_id in by_id:
-        stored = existing.get(external_id)
-        if stored is None or stored.deleted or stored.content_hash != expected:
-            raise ConflictError(
-                "The document was written or deleted meanwhile.",
-                field="external_id",
-                remedy="Read it again, and make the change on what it is now.",
-            )
-
-
 async def _lock_or_create(
     connection: DriverConnection, by_id: Mapping[str, DocumentWrite], *, principal: Principal
 ) -> tuple[dict[str, _Existing], dict[str, UUID]]:
@@ -178,10 +167,10 @@ async def _lock_or_create(
     existing: dict[str, _Existing] = {}
     created: dict[str, UUID] = {}
     names = {"workspace": principal.workspace, "external_ids": sorted(by_id)}
-    seen = {row[0] for row in await (await connection.execute(FIND_NAMES, names)).fetchall()}
-    for is_seen, run in groupby(sorted(by_id), key=seen.__contains__):
+    stored = {row[0] for row in await (await connection.execute(FIND_NAMES, names)).fetchall()}
+    for is_stored, run in groupby(sorted(by_id), key=stored.__contains__):
         external_ids = list(run)
-        if is_seen:
+        if is_stored:
             existing |= await _lock_existing(connection, external_ids, principal=principal)
         for external_id in external_ids:
             if external_id in existing:
@@ -201,9 +190,7 @@ async def _lock_existing(
     connection: DriverConnection, external_ids: Sequence[str], *, principal: Principal
 ) -> dict[str, _Existing]:
     readable = visibility(principal, alias="d")
-    cursor = await connection.execute(
-        LOCK_EXISTING.format(readable=readable.sql), readable.values | {"external_ids": list(external_ids)}
-    )
+    cursor = await connection.execute(*readable.bind(LOCK_EXISTING, external_ids=list(external_ids)))
     existing = {}
     for external_id, document_id, content_hash, chunker, deleted, chunk_count, may_read in await cursor.fetchall():
         if not may_read:

@@ -7,8 +7,8 @@ from pgvector import Vector as PgVector
 from psycopg.rows import TupleRow
 
 from ragcorp.domain.documents import index_text
-from ragcorp.domain.embeddings import EmbeddingModel, Vector
-from ragcorp.domain.ports.storage import BacklogCounts, PendingChunk
+from ragcorp.domain.embeddings import BacklogCounts, EmbeddingModel, Vector
+from ragcorp.domain.ports.storage import PendingChunk
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database, DriverConnection
 from ragcorp.infrastructure.postgres.embeddings.document_vectors import refresh_document_vectors
 from ragcorp.infrastructure.postgres.models.embedding_models import serving

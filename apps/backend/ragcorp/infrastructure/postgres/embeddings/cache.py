@@ -77,10 +77,7 @@ PRUNE = f"""
 
 
 class PostgresEmbeddingCache:
-    """The table embedding_cache, and the vectors of stored items: a re-ingested text costs no second call of the model.
-
-    Upkeep covers the table only.
-    """
+    """The table embedding_cache; reads also find vectors of stored items, so that a text is not embedded twice."""
 
     def __init__(self, *, database: Database) -> None:
         self._database = database

@@ -21,8 +21,9 @@ from ragcorp.infrastructure.postgres.embeddings import reembedding_statements as
 from ragcorp.infrastructure.postgres.embeddings.backlog import pending_texts, vector_rows
 from ragcorp.infrastructure.postgres.embeddings.document_vectors import REFRESH_OF_MODEL
 from ragcorp.infrastructure.postgres.models.embedding_models import (
+    MEASURED,
     VECTOR_TABLES,
-    known_thresholds,
+    measured_thresholds,
     require_width,
     vector_index,
 )
@@ -39,14 +40,11 @@ LONGEST_WRITE = timedelta(hours=1)
 ATTEMPTS = 240
 RETRY_SECONDS = 0.5
 """Number and spacing of the attempts of a switch to get its locks. Each blocks writers for at most half a second, or
-not at all if a VACUUM is in the way."""
+not at all while a VACUUM runs."""
 
 
 class PostgresReembedding:
-    """Works on a ``database`` opened with the owner's ``dsn`` and a long statement timeout.
-
-    ``retry_seconds`` is the pause between the ``attempts`` to lock out writers.
-    """
+    """Works as the owner of the schema, with a long statement timeout; tries ``attempts`` times to lock out writers."""
 
     kinds: Sequence[str] = tuple(EMBEDDED)
 
@@ -64,14 +62,14 @@ class PostgresReembedding:
         async with self._connection() as guard:
             if not await _value(guard, statements.MAY_CHANGE):
                 raise ConfigurationError(
-                    "Changing the embedding model makes indexes, which only the owner of the tables may.",
+                    "Only the owner of the tables may change the embedding model: the change creates indexes.",
                     field="DATABASE_OWNER_URL",
                     remedy="Set DATABASE_OWNER_URL to the DSN that `ragcorp migrate` uses.",
                 )
             if not await _value(guard, f"SELECT pg_try_advisory_lock({ADVISORY_LOCK})"):
                 raise ConflictError(
                     "Another process is changing the embedding model of this database.",
-                    remedy="Wait for it, or stop it; `ragcorp reembed --status` tells how far it is.",
+                    remedy="Wait for it, or stop it; `ragcorp reembed --status` shows its progress.",
                 )
             yield
 
@@ -103,8 +101,8 @@ class PostgresReembedding:
         require_width(model.dimensions, field="--dimensions")
         async with self._database.transaction(EVERY_WORKSPACE) as connection:
             await connection.execute(statements.REGISTER, _named(model))
-            for column in ("distance_threshold", "similarity_threshold"):
-                for statement, values in known_thresholds(column):
+            for column in MEASURED:
+                for statement, values in measured_thresholds(column):
                     await connection.execute(statement, values)
 
     async def count(self, model: EmbeddingModel) -> tuple[int, int]:
@@ -129,7 +127,7 @@ class PostgresReembedding:
         """The first call goes through all documents, later ones through those written since."""
         async with self._database.autocommit(EVERY_WORKSPACE) as connection:
             model_id = await _id(connection, model)
-            looked_at = await _value(connection, statements.NOW)
+            started_at = await _value(connection, statements.NOW)
         values = {"model_id": model_id, "since": self._since(model), "rejected": list(rejected.get("chunks", {}))}
         after = UUID(int=0)
         while True:
@@ -140,7 +138,7 @@ class PostgresReembedding:
                 after = document_ids[-1]
                 await connection.execute(statements.LOCK_THESE_DOCUMENTS, {"document_ids": document_ids})
                 await connection.execute(REFRESH_OF_MODEL, values | {"document_ids": document_ids})
-        self._refreshed_at[model] = looked_at
+        self._refreshed_at[model] = started_at
         async with self._database.autocommit(EVERY_WORKSPACE) as connection:
             rows = await (await connection.execute(statements.WORKSPACES, values)).fetchall()
             for (workspace,) in rows:
@@ -150,15 +148,13 @@ class PostgresReembedding:
         async with self._connection() as connection:
             model_id = await _id(connection, model)
             valid = await _valid_indexes(connection, model_id)
-            done = 0
-            for table, name in statements.index_names(model_id).items():
+            for done, (table, name) in enumerate(statements.index_names(model_id).items()):
                 report(done, len(VECTOR_TABLES))
                 if not valid.get(name, False):
                     definition = vector_index(table, model_id=model_id, dimensions=model.dimensions)
                     await connection.execute(_drop(name))
                     await connection.execute(f'CREATE INDEX CONCURRENTLY "{name}" {definition}')
-                done += 1
-            report(done, len(VECTOR_TABLES))
+            report(len(VECTOR_TABLES), len(VECTOR_TABLES))
 
     async def activate(self, model: EmbeddingModel, *, rejected: Rejected) -> None:
         for _ in range(self._attempts):
@@ -171,10 +167,10 @@ class PostgresReembedding:
                 pass
             await asyncio.sleep(self._retry_seconds)
         raise StorageUnavailableError(
-            "The switch did not get its locks: a VACUUM or ANALYZE, or a transaction that writes, kept them all the "
-            "while. Nothing was switched; the vectors are kept.",
+            "The switch did not get its locks: a VACUUM or ANALYZE, or a writing transaction, kept them. Nothing was "
+            "switched; the vectors are kept.",
             reason="locked",
-            remedy="Run the same command again. pg_stat_activity shows who holds them: a VACUUM, or the oldest "
+            remedy="Run the same command again. pg_stat_activity shows the lock holder: a VACUUM, or the oldest "
             "xact_start.",
         )
 
@@ -196,7 +192,7 @@ class PostgresReembedding:
         async with self._database.transaction(EVERY_WORKSPACE) as connection:
             await connection.execute(statements.BEGIN_CHANGE)
             await connection.execute(statements.LOCK_MAINTENANCE)
-            await connection.execute(statements.GIVE_WAY)
+            await connection.execute(statements.LOWER_LOCK_TIMEOUT)
             await connection.execute(statements.LOCK_WRITERS)
             values: dict[str, object] = {"model_id": await _id(connection, model)}
             for kind, table in EMBEDDED.items():
@@ -215,8 +211,8 @@ class PostgresReembedding:
             await connection.execute(statements.ACTIVATE, values)
 
     def _since(self, model: EmbeddingModel) -> datetime | None:
-        looked_at = self._refreshed_at.get(model)
-        return looked_at - LONGEST_WRITE if looked_at else None
+        refreshed_at = self._refreshed_at.get(model)
+        return refreshed_at - LONGEST_WRITE if refreshed_at else None
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[DriverConnection]:
@@ -244,9 +240,9 @@ async def _id(connection: DriverConnection, model: EmbeddingModel) -> int:
     row = await (await connection.execute(statements.MODEL_ID, _named(model))).fetchone()
     if row is None:
         raise NotFoundError(
-            "The database knows no such embedding model.",
+            "The database has no such embedding model.",
             field="--model",
-            remedy="`ragcorp reembed --status` lists the models that it has vectors of.",
+            remedy="`ragcorp reembed --status` lists the models with vectors.",
         )
     return int(row[0])
 
@@ -262,7 +258,7 @@ async def _counted(connection: DriverConnection, model_id: int) -> tuple[int, in
 
 async def _valid_indexes(connection: DriverConnection, model_id: int) -> dict[str, bool]:
     names = list(statements.index_names(model_id).values())
-    rows = await (await connection.execute(statements.STANDING_INDEXES, {"names": names})).fetchall()
+    rows = await (await connection.execute(statements.INDEXES, {"names": names})).fetchall()
     return dict(rows)
 
 

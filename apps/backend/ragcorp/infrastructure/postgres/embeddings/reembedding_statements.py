@@ -25,7 +25,7 @@ MODELS = f"""
 
 ACTIVE = "SELECT name, dimensions FROM embedding_models WHERE active"
 
-STANDING_INDEXES = """
+INDEXES = """
     SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
     WHERE c.relname = ANY(%(names)s) AND pg_table_is_visible(c.oid)
 """
@@ -86,12 +86,12 @@ BEGIN_CHANGE = """
     SELECT set_config('lock_timeout', (setting::integer + 500)::text, true), set_config('statement_timeout', '0', true)
     FROM pg_settings WHERE name = 'deadlock_timeout'
 """
-"""Above deadlock_timeout (ms): only after that wait does PostgreSQL cancel an autovacuum in the way."""
+"""Above deadlock_timeout (ms): only after that wait does PostgreSQL cancel a blocking autovacuum."""
 
 LOCK_MAINTENANCE = f"LOCK TABLE {', '.join(LOCKED)} IN SHARE UPDATE EXCLUSIVE MODE"
 """Waits for VACUUM, ANALYZE and index builds, then blocks them; readers and writers go on."""
 
-GIVE_WAY = "SELECT set_config('lock_timeout', '500ms', true)"
+LOWER_LOCK_TIMEOUT = "SELECT set_config('lock_timeout', '500ms', true)"
 """Below deadlock_timeout: in a deadlock with a writer the switch times out first and retries."""
 
 LOCK_WRITERS = f"LOCK TABLE {', '.join(LOCKED)} IN EXCLUSIVE MODE"

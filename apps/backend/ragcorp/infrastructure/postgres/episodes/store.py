@@ -1,7 +1,9 @@
 """The port EpisodeStore over PostgreSQL. Entities are stored without text, which is read from their documents."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +18,7 @@ from ragcorp.domain.structure.hydration import (
     DroppedEntity,
     DropReason,
     HydratedEntity,
+    Hydration,
     HydrationLimits,
     HydrationUse,
     HydrationWarning,
@@ -78,14 +81,14 @@ TURNS = """
 """
 
 READABLE = """
-    SELECT d.id FROM documents d WHERE d.id = ANY(%(ids)s) AND d.deleted_at IS NULL AND {visible}
+    SELECT d.id FROM documents d WHERE d.id = ANY(%(ids)s) AND d.deleted_at IS NULL AND {condition}
 """
 
 ENTITIES = f"""
     SELECT h.number, h.document_id, h.entity_key, h.kind, coalesce(r.path, d.path, d.external_id), d.external_id,
            h.reasons, h.priority, h.tokens, h.cut, h.dropped,
            left(CASE WHEN h.cut OR h.dropped IS NOT NULL THEN s.head ELSE s.content END, {SHOWN_CHARACTERS}),
-           d.deleted_at IS NULL AND {{visible}}
+           d.deleted_at IS NULL AND {{condition}}
     FROM hydrated_entities h
     JOIN documents d ON d.id = h.document_id
     LEFT JOIN structured_documents r ON r.document_id = d.id
@@ -108,6 +111,9 @@ PURGE_EMPTY = """
 """A separate statement: its snapshot includes the turn of a concurrent recording that the lock waited for."""
 
 
+_dumps = partial(json.dumps, default=str)
+
+
 class PostgresEpisodeStore:
     """Episodes, their turns, and the entities of each turn by identity."""
 
@@ -115,34 +121,25 @@ class PostgresEpisodeStore:
         self._database = database
 
     async def hydrated(self, episode_id: str, *, principal: Principal, limit: int) -> tuple[EntityIdentity, ...]:
-        values = {**_whose(episode_id, principal), "limit": limit}
+        values = _episode_key(episode_id, principal) | {"limit": limit}
         rows = await self._database.fetch(HYDRATED, values, workspace=principal.workspace)
         return tuple(EntityIdentity(document_id=row[0], key=row[1]) for row in rows)
 
-    async def record(
-        self,
-        episode_id: str,
-        *,
-        query: str,
-        model: str | None,
-        entities: Sequence[HydratedEntity],
-        dropped: Sequence[DroppedEntity],
-        warnings: Sequence[HydrationWarning],
-        use: HydrationUse,
-        principal: Principal,
-    ) -> int:
-        rows = [*map(_shown_row, entities), *map(_dropped_row, dropped)]
+    async def record(self, hydration: Hydration, *, query: str, principal: Principal) -> int:
+        rows = [*map(_shown_row, hydration.entities), *map(_dropped_row, hydration.dropped)]
         async with self._database.transaction(principal.workspace) as connection:
-            episode = await (await connection.execute(NEXT_TURN, _whose(episode_id, principal))).fetchone()
+            episode = await (
+                await connection.execute(NEXT_TURN, _episode_key(hydration.episode_id, principal))
+            ).fetchone()
             if episode is None:
                 raise StorageUnavailableError("The episode could not be stored.", reason="error")
             turn = {
                 "episode": episode[0],
                 "turn": episode[1],
                 "query": query,
-                "model": model,
-                "budget": Jsonb(asdict(use)),
-                "warnings": Jsonb([_warning_row(warning) for warning in warnings]),
+                "model": hydration.model,
+                "budget": Jsonb(asdict(hydration.use)),
+                "warnings": Jsonb([asdict(warning) for warning in hydration.warnings], dumps=_dumps),
             }
             stored = await (await connection.execute(INSERT_TURN, turn)).fetchone()
             common = {"turn_id": stored[0] if stored else None, "workspace": principal.workspace}
@@ -152,7 +149,7 @@ class PostgresEpisodeStore:
         return int(episode[1])
 
     async def read(self, episode_id: str, *, principal: Principal, turn: int | None = None) -> RecordedTurn:
-        values = {**_whose(episode_id, principal), "turn": turn}
+        values = _episode_key(episode_id, principal) | {"turn": turn}
         visible = visibility(principal, alias="d")
 
         async def work() -> tuple[TupleRow, list[TupleRow], frozenset[str]]:
@@ -160,12 +157,10 @@ class PostgresEpisodeStore:
                 turn_row = await (await connection.execute(TURN, values)).fetchone()
                 if turn_row is None:
                     raise _missing(await (await connection.execute(TURNS, values)).fetchone())
-                cursor = await connection.execute(
-                    ENTITIES.format(visible=visible.sql), visible.values | {"turn_id": turn_row[0]}
-                )
+                cursor = await connection.execute(*visible.bind(ENTITIES, turn_id=turn_row[0]))
                 rows = await cursor.fetchall()
-                named = [UUID(warning["document_id"]) for warning in turn_row[-1] if warning["document_id"]]
-                cursor = await connection.execute(READABLE.format(visible=visible.sql), visible.values | {"ids": named})
+                warned = [UUID(warning["document_id"]) for warning in turn_row[-1] if warning["document_id"]]
+                cursor = await connection.execute(*visible.bind(READABLE, ids=warned))
                 return turn_row, rows, frozenset(str(row[0]) for row in await cursor.fetchall())
 
         turn_row, rows, readable = await self._database.read(work)
@@ -193,7 +188,7 @@ class PostgresEpisodeStore:
         return purged
 
 
-def _whose(episode_id: str, principal: Principal) -> dict[str, object]:
+def _episode_key(episode_id: str, principal: Principal) -> dict[str, object]:
     return {"workspace": principal.workspace, "subject": principal.subject, "episode_id": episode_id}
 
 
@@ -234,15 +229,6 @@ def _recorded(row: TupleRow) -> RecordedEntity:
         content=content,
         budget=None if dropped is None else DropReason(dropped),
     )
-
-
-def _warning_row(warning: HydrationWarning) -> dict[str, str | None]:
-    return {
-        "code": warning.code.value,
-        "message": warning.message,
-        "key": warning.key,
-        "document_id": None if warning.document_id is None else str(warning.document_id),
-    }
 
 
 def _warning(stored: dict[str, Any]) -> HydrationWarning:

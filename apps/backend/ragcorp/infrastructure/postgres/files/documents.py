@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 
 from ragcorp.domain.files.values import ChunkPlace
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.file_search import FileLines, KnownLines
+from ragcorp.domain.ports.file_search import FileLines, StoredLines
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.infrastructure.postgres.collections import candidate_statements
@@ -137,9 +137,9 @@ class PostgresFileDocuments:
         self._database = database
         self._place_of = place_of
 
-    async def known(
+    async def look_up(
         self, lines: Sequence[FileLines], *, principal: Principal, filters: Filters = ()
-    ) -> list[KnownLines]:
+    ) -> list[StoredLines]:
         if not lines:
             return []
         visible = visibility(principal, alias=ARTIFACTS.alias)
@@ -154,7 +154,9 @@ class PostgresFileDocuments:
             statement, values, workspace=principal.workspace, settings=candidate_statements.SETTINGS
         )
         by_number = {number: rest for number, *rest in rows}
-        return [_known(by_number[number]) if number in by_number else KnownLines() for number in range(len(lines))]
+        return [
+            _known_lines(by_number[number]) if number in by_number else StoredLines() for number in range(len(lines))
+        ]
 
 
 def _given(number: int, lines: FileLines) -> dict[str, object]:
@@ -190,11 +192,11 @@ def _words(lines: Sequence[str], *, markup: bool) -> list[str]:
     return [f" {line} " for line in words if line]
 
 
-def _known(row: Sequence[object]) -> KnownLines:
+def _known_lines(row: Sequence[object]) -> StoredLines:
     readable, is_document, passes, chunk_id, document_id, chunk_index = row
     if not readable:
-        return KnownLines(readable=False)
-    return KnownLines(
+        return StoredLines(readable=False)
+    return StoredLines(
         document=bool(is_document),
         passes=bool(passes),
         chunk=(

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from ragcorp.domain.filters import MAX_FILTER_VALUES, Condition
-from ragcorp.domain.ports.folders import FileClaim, FileRecord, FileStamp, KnownFile
+from ragcorp.domain.ports.folders import FileClaim, FileRecord, FileStamp, RecordedFile
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
@@ -106,9 +106,9 @@ class PostgresFolderRecords:
         self._database = database
         self._statistics = statistics
 
-    async def known(
+    async def recorded(
         self, folder: bytes, *, prefix: str, principal: Principal, below: Collection[str] | None = None
-    ) -> list[KnownFile]:
+    ) -> list[RecordedFile]:
         values = _tree(folder, prefix, principal)
         statement = KNOWN
         if below is not None and "" not in below:
@@ -118,7 +118,7 @@ class PostgresFolderRecords:
 
         rows = await self._database.fetch(statement, values, workspace=principal.workspace)
         return [
-            KnownFile(
+            RecordedFile(
                 relative=relative,
                 external_id=external_id,
                 stamp=None if size is None else FileStamp(size, mtime_ns, ctime_ns),
@@ -172,8 +172,8 @@ class PostgresFolderRecords:
         async with self._database.transaction(principal.workspace) as connection:
             owned = tuple(row[0] for row in await (await connection.execute(LOCK_OWNED, values)).fetchall())
             for start in range(0, len(owned), MAX_FILTER_VALUES):
-                some = Condition(name="external_id", values=owned[start : start + MAX_FILTER_VALUES])
-                await hide(connection, DocumentSelection(filters=(some,)), principal=principal)
+                part = Condition(name="external_id", values=owned[start : start + MAX_FILTER_VALUES])
+                await hide(connection, DocumentSelection(filters=(part,)), principal=principal)
             await connection.execute(FORGET, values)
         if owned and self._statistics is not None:
             self._statistics.touch(principal.workspace)

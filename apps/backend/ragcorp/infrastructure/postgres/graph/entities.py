@@ -6,20 +6,20 @@ from dataclasses import dataclass
 
 from psycopg.types.json import Jsonb
 
-from ragcorp.domain.documents import DocumentAttributes, IngestStatus
+from ragcorp.domain.documents import DocumentAttributes, IngestStatus, SaveOutcome, WriteFailure, WriteOutcome
 from ragcorp.domain.exceptions import ConflictError, InvalidInputError, NotFoundError, RagcorpError
-from ragcorp.domain.graph import ENTITY, MADE_ENTITY_NAME, EntityDraft, GraphFailure, GraphOutcome, Readers, entity_text
+from ragcorp.domain.graph import ENTITY, MADE_ENTITY_NAME, EntityDraft, Readers, entity_text
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
 from ragcorp.infrastructure.postgres.embeddings.new_texts import enqueue_items
-from ragcorp.infrastructure.postgres.graph.names import Called, given_way, make_way
+from ragcorp.infrastructure.postgres.graph.names import NamedEntity, rename_hidden, renamed
 from ragcorp.infrastructure.postgres.tables.attributes import attribute_values
 from ragcorp.infrastructure.postgres.tables.embedded import ENTITIES
 from ragcorp.infrastructure.postgres.visibility.graph import readable_entities, readable_facts
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
 LOCK = """
-    SELECT e.external_id, e.id, e.content_hash, ({readable}) IS TRUE, e.declared, e.name, e.artifact_type,
+    SELECT e.external_id, e.id, e.content_hash, ({condition}) IS TRUE, e.declared, e.name, e.artifact_type,
            e.sensitivity, e.visibility_scope, e.owner
     FROM entities e
     WHERE e.workspace = %(workspace)s AND e.external_id = ANY(%(external_ids)s)
@@ -50,7 +50,7 @@ INSERT = f"""
 UPSERT = f"""
     {INSERT} DO UPDATE SET
         ({COLUMNS}, updated_at) = ROW ({", ".join(f"excluded.{name}" for name in COLUMNS.split(", "))}, now())
-    WHERE {{visible}}
+    WHERE {{condition}}
       AND ({", ".join(f"entities.{name}" for name in COLUMNS.split(", "))})
           IS DISTINCT FROM ({", ".join(f"excluded.{name}" for name in COLUMNS.split(", "))})
     RETURNING external_id, id, xmax = 0
@@ -64,12 +64,12 @@ FORGET_VECTORS = "DELETE FROM entity_embeddings WHERE item_id = ANY(%(ids)s)"
 
 LOCK_ONE = """
     SELECT e.id FROM entities e
-    WHERE e.external_id = %(external_id)s AND {readable}
+    WHERE e.external_id = %(external_id)s AND {condition}
     FOR UPDATE
 """
 
 DELETE_FACTS = """
-    DELETE FROM facts f WHERE (f.subject_id = %(id)s OR f.object_id = %(id)s) AND {readable}
+    DELETE FROM facts f WHERE (f.subject_id = %(id)s OR f.object_id = %(id)s) AND {condition}
     RETURNING f.subject_id, f.object_id
 """
 
@@ -88,7 +88,7 @@ UNDECLARE = """
 
 WIDER_FACT = """
     SELECT true FROM facts f
-    WHERE (f.subject_id = %(id)s OR f.object_id = %(id)s) AND {readable}
+    WHERE (f.subject_id = %(id)s OR f.object_id = %(id)s) AND {condition}
       AND NOT (f.sensitivity >= %(new_sensitivity)s
                AND (%(new_scope)s = 'workspace' OR (f.visibility_scope = %(new_scope)s AND f.owner = %(new_owner)s)))
     LIMIT 1
@@ -97,7 +97,7 @@ WIDER_FACT = """
 SPLIT = """
     WITH hidden AS MATERIALIZED (
         SELECT f.id FROM facts f
-        WHERE (f.subject_id = %(id)s OR f.object_id = %(id)s) AND ({readable}) IS NOT TRUE
+        WHERE (f.subject_id = %(id)s OR f.object_id = %(id)s) AND ({condition}) IS NOT TRUE
         FOR UPDATE),
     twin AS (
         INSERT INTO entities (workspace, external_id, name, aliases, language, artifact_type, sensitivity,
@@ -141,65 +141,56 @@ class _Existing:
 
 
 async def save_entities(
-    connection: DriverConnection, drafts: Mapping[str, EntityDraft], *, made: Collection[str], principal: Principal
-) -> dict[str, GraphOutcome | GraphFailure]:
-    """Create or replace the entities, by external_id; ``made`` are the derived external_ids.
+    connection: DriverConnection, drafts: Mapping[str, EntityDraft], *, derived: Collection[str], principal: Principal
+) -> dict[str, SaveOutcome]:
+    """Create or replace the entities, by external_id; ``derived`` are the external_ids that were derived.
 
     A draft for a hidden entity is refused; but an undeclared entity is renamed, with the facts that the principal may
     not read.
     """
-    readable = readable_entities(principal)
-    cursor = await connection.execute(
-        LOCK.format(readable=readable.sql), readable.values | {"external_ids": sorted(drafts)}
-    )
+    cursor = await connection.execute(*readable_entities(principal).bind(LOCK, external_ids=sorted(drafts)))
     stored = {row[0]: _Existing(row[1], bytes(row[2]), *row[3:]) for row in await cursor.fetchall()}
-    existing = {name: one for name, one in stored.items() if one.readable}
+    existing = {name: entity for name, entity in stored.items() if entity.readable}
     refused: dict[str, RagcorpError] = {}
     for name, draft in drafts.items():
-        error = await _objection(connection, name, draft, stored.get(name), made=name in made, principal=principal)
+        error = await _refusal(connection, name, draft, stored.get(name), derived=name in derived, principal=principal)
         if error is not None:
             refused[name] = error
-    await make_way(connection, list(stored.keys() - existing.keys() - refused.keys()), principal=principal)
-    for name, one in existing.items():
+    await rename_hidden(connection, stored.keys() - existing.keys() - refused.keys(), principal=principal)
+    for name, entity in existing.items():
         draft = drafts[name]
-        if name not in refused and (draft.name, draft.attributes.artifact_type, Readers.of(draft.attributes)) != (
-            one.name, one.kind, one.readers,
-        ):  # fmt: skip
-            await _split(connection, name, one.id, principal=principal)
-    rows = [entity_row(name, draft) for name, draft in drafts.items() if name not in refused]
-    visible = visibility(principal, alias="entities")
-    cursor = await connection.execute(
-        UPSERT.format(visible=visible.sql), visible.values | {"workspace": principal.workspace, "rows": Jsonb(rows)}
-    )
+        as_read = (draft.name, draft.attributes.artifact_type, Readers.of(draft.attributes))
+        if name not in refused and as_read != (entity.name, entity.kind, entity.readers):
+            await _split(connection, name, entity.id, principal=principal)
+    rows = {name: _entity_row(name, draft) for name, draft in drafts.items() if name not in refused}
+    writable = visibility(principal, alias="entities")
+    cursor = await connection.execute(*writable.bind(UPSERT, rows=Jsonb(list(rows.values()))))
     written = {row[0]: (row[1], row[2]) for row in await cursor.fetchall()}
-    hashes = {str(row["external_id"]): bytes.fromhex(str(row["content_hash"])) for row in rows}
-    await renew_vectors(
-        connection,
-        [
-            id_
-            for name, (id_, is_new) in written.items()
-            if is_new or name not in existing or existing[name].content_hash != hashes[name]
-        ],
-    )
-    outcomes: dict[str, GraphOutcome | GraphFailure] = {}
+    changed = [
+        id_
+        for name, (id_, is_new) in written.items()
+        if is_new or name not in existing or existing[name].content_hash.hex() != rows[name]["content_hash"]
+    ]
+    await _renew_vectors(connection, changed)
+    outcomes: dict[str, SaveOutcome] = {}
     for name in drafts:
         if name in refused:
-            outcomes[name] = GraphFailure(error=refused[name])
+            outcomes[name] = WriteFailure(error=refused[name])
             continue
         status = IngestStatus.UNCHANGED
         if name in written:
             status = IngestStatus.UPDATED if name in existing else IngestStatus.CREATED
-        outcomes[name] = GraphOutcome(external_id=name, status=status)
+        outcomes[name] = WriteOutcome(external_id=name, status=status)
     return outcomes
 
 
-async def _objection(
+async def _refusal(
     connection: DriverConnection,
     name: str,
     draft: EntityDraft,
     stored: _Existing | None,
     *,
-    made: bool,
+    derived: bool,
     principal: Principal,
 ) -> RagcorpError | None:
     """Return the error that refuses the draft, or None. Only names that the caller chose reveal hidden rows.
@@ -207,99 +198,86 @@ async def _objection(
     A derived name includes the readers, which stay. The readers of other entities may be reduced only if no fact loses
     a reader by it.
     """
-    is_made = MADE_ENTITY_NAME.fullmatch(name) is not None
+    looks_derived = MADE_ENTITY_NAME.fullmatch(name) is not None
     if stored is None or not stored.readable:
-        if is_made and not made:
-            return not_given("external_id")
+        if looks_derived and not derived:
+            return reserved_form()
         return taken("an entity") if stored is not None and stored.declared else None
     readers = Readers.of(draft.attributes)
     if readers == stored.readers:
         return None
-    if is_made:
+    if looks_derived:
         return readers_stay("entity")
     if readers.include(stored.readers):
         return None
-    facts = readable_facts(principal)
-    cursor = await connection.execute(
-        WIDER_FACT.format(readable=facts.sql),
-        facts.values
-        | {
-            "id": stored.id,
-            "new_sensitivity": int(readers.sensitivity),
-            "new_scope": str(readers.scope),
-            "new_owner": readers.owner,
-        },
+    wider = readable_facts(principal).bind(
+        WIDER_FACT,
+        id=stored.id,
+        new_sensitivity=int(readers.sensitivity),
+        new_scope=str(readers.scope),
+        new_owner=readers.owner,
     )
+    cursor = await connection.execute(*wider)
     if await cursor.fetchone() is None:
         return None
     return ConflictError(
-        "There are facts on the entity that more may read than could then read it.",
+        "Facts of the entity have readers who could no longer read it.",
         field="visibility_scope",
         remedy="Narrow or delete these facts first.",
     )
 
 
 async def _split(connection: DriverConnection, name: str, entity_id: int, *, principal: Principal) -> None:
-    facts = readable_facts(principal)
-    cursor = await connection.execute(
-        SPLIT.format(readable=facts.sql), facts.values | {"id": entity_id, "twin": given_way(name)}
-    )
-    await renew_vectors(connection, sorted({row[0] for row in await cursor.fetchall()}))
+    cursor = await connection.execute(*readable_facts(principal).bind(SPLIT, id=entity_id, twin=renamed(name)))
+    await _renew_vectors(connection, sorted({row[0] for row in await cursor.fetchall()}))
 
 
-def taken(what: str) -> ConflictError:
+def taken(subject: str) -> ConflictError:
     return ConflictError(
-        f"The external_id is taken: there is {what} that you may not replace.",
+        f"The external_id belongs to {subject} that you may not replace.",
         field="external_id",
         remedy="Choose another external_id.",
     )
 
 
-def not_given(field: str) -> InvalidInputError:
+def reserved_form() -> InvalidInputError:
     """The same error for every name of that form that the principal does not see, existing or not."""
     return InvalidInputError(
-        "The external_id has the form of those that are made here, and follows from something else.",
-        field=field,
+        "The external_id has the form of generated ones, but was not generated for this draft.",
+        field="external_id",
         remedy="Leave external_id out, or choose one of another form.",
     )
 
 
-def readers_stay(what: str) -> InvalidInputError:
+def readers_stay(kind: str) -> InvalidInputError:
     return InvalidInputError(
-        f"The external_id of the {what} was made from who may read it.",
+        f"The external_id of the {kind} was generated from its readers.",
         field="visibility_scope",
-        remedy="Leave sensitivity, visibility_scope and owner as they are, or store it anew and delete this one.",
+        remedy="Keep sensitivity, visibility_scope and owner, or store a new one and delete this one.",
     )
 
 
 async def insert_undeclared(
-    connection: DriverConnection, called: Mapping[str, Called], *, principal: Principal
+    connection: DriverConnection, entities: Mapping[str, NamedEntity], *, principal: Principal
 ) -> dict[str, int]:
     """Create the undeclared entities that facts name; return their ids by external_id."""
-    await make_way(connection, list(called), principal=principal)
-    rows = [
-        entity_row(
-            external_id,
-            EntityDraft(
-                name=one.name,
-                attributes=DocumentAttributes(
-                    artifact_type=one.kind or ENTITY,
-                    sensitivity=one.readers.sensitivity,
-                    visibility_scope=one.readers.scope,
-                    owner=one.readers.owner,
-                ),
-            ),
-            declared=False,
+    await rename_hidden(connection, entities, principal=principal)
+    rows = []
+    for external_id, entity in entities.items():
+        attributes = DocumentAttributes(
+            artifact_type=entity.kind or ENTITY,
+            sensitivity=entity.readers.sensitivity,
+            visibility_scope=entity.readers.scope,
+            owner=entity.readers.owner,
         )
-        for external_id, one in called.items()
-    ]
+        rows.append(_entity_row(external_id, EntityDraft(name=entity.name, attributes=attributes), declared=False))
     cursor = await connection.execute(INSERT_NEW, {"workspace": principal.workspace, "rows": Jsonb(rows)})
-    await renew_vectors(connection, [row[1] for row in await cursor.fetchall()])
-    cursor = await connection.execute(IDS, {"workspace": principal.workspace, "external_ids": list(called)})
-    return {row[0]: row[1] for row in await cursor.fetchall()}
+    await _renew_vectors(connection, [row[1] for row in await cursor.fetchall()])
+    cursor = await connection.execute(IDS, {"workspace": principal.workspace, "external_ids": list(entities)})
+    return dict(await cursor.fetchall())
 
 
-def entity_row(external_id: str, draft: EntityDraft, *, declared: bool = True) -> dict[str, object]:
+def _entity_row(external_id: str, draft: EntityDraft, *, declared: bool = True) -> dict[str, object]:
     text = entity_text(name=draft.name, description=draft.description)
     return attribute_values(draft.attributes) | {
         "external_id": external_id,
@@ -311,7 +289,7 @@ def entity_row(external_id: str, draft: EntityDraft, *, declared: bool = True) -
     }
 
 
-async def renew_vectors(connection: DriverConnection, ids: Sequence[int]) -> None:
+async def _renew_vectors(connection: DriverConnection, ids: Sequence[int]) -> None:
     """Delete the vectors of entities whose text changed, and enqueue the entities."""
     if ids:
         await connection.execute(FORGET_VECTORS, {"ids": list(ids)})
@@ -319,23 +297,17 @@ async def renew_vectors(connection: DriverConnection, ids: Sequence[int]) -> Non
 
 
 async def delete_entity(connection: DriverConnection, external_id: str, *, principal: Principal) -> None:
-    """Delete an entity and its readable facts. Raises NotFoundError.
-
-    If hidden facts remain, the entity stays for their readers, undeclared; for this principal it is gone.
-    """
-    readable, facts = readable_entities(principal), readable_facts(principal)
-    cursor = await connection.execute(
-        LOCK_ONE.format(readable=readable.sql), readable.values | {"external_id": external_id}
-    )
+    """Delete an entity and its readable facts; for hidden facts it stays, undeclared. Raises NotFoundError."""
+    cursor = await connection.execute(*readable_entities(principal).bind(LOCK_ONE, external_id=external_id))
     row = await cursor.fetchone()
     if row is None:
         raise NotFoundError("There is no such entity.", field="external_id")
     (entity_id,) = row
-    cursor = await connection.execute(DELETE_FACTS.format(readable=facts.sql), facts.values | {"id": entity_id})
+    cursor = await connection.execute(*readable_facts(principal).bind(DELETE_FACTS, id=entity_id))
     ends = {end for pair in await cursor.fetchall() for end in pair} - {entity_id}
     if await (await connection.execute(DELETE_ONE, {"id": entity_id})).fetchone() is None:
         await connection.execute(UNDECLARE, {"id": entity_id})
-        await renew_vectors(connection, [entity_id])
+        await _renew_vectors(connection, [entity_id])
     await drop_unnamed(connection, sorted(ends))
 
 

@@ -190,11 +190,11 @@ def _statement(
 ) -> str:
     """Return the statement for one shape of filter. Columns: fact id and score, best first.
 
-    score = strength * weight * hop_discount^(hop - 1) * (1 + share) / 2, in [0, 1]: ``strength`` of the entity that
-    the way started from (1 by name, the cosine by vector), ``weight`` of the fact, ``share`` of the query's lexemes
+    score = strength * weight * hop_discount^(hop - 1) * (1 + share) / 2, in [0, 1]: ``strength`` of the entity
+    at the start of the path (1 by name, the cosine by vector), ``weight`` of the fact, ``share`` of the query's lexemes
     in the fact's text. Of several paths to a fact the best counts.
 
-    Filters apply to the returned facts only, not to those on the way.
+    Filters apply to the returned facts only, not to those on the path.
     """
     seeds = NAMED.format(run_words=RUN_WORDS, entities=entities, named=options.named)
     if model is not None:
@@ -219,13 +219,13 @@ def _statement(
                SELECT language, tsvector_to_array(text_lexemes(language, %(query)s)) AS lexemes FROM languages)""",
         f"first AS MATERIALIZED ({_first(options, facts, filtered)})",
     ]
-    ways = ["SELECT fact, score FROM first"]
+    paths = ["SELECT fact, score FROM first"]
     if options.hops > 1:
         leading = "first"
         if filtered != "true":
             leading = "leads"
             parts.append(f"leads AS MATERIALIZED ({_first(options, facts, 'true')})")
-        looks = _looks(facts, f"AND {filtered}", options.facts_per_node)
+        looks = _scans(facts, f"AND {filtered}", options.facts_per_node)
         parts += [
             f"""further AS MATERIALIZED (
                     SELECT other AS id, max(strength) AS strength FROM {leading}
@@ -234,11 +234,11 @@ def _statement(
                     LIMIT greatest(0, {options.nodes} - (SELECT count(*) FROM seeds)))""",
             f"second AS MATERIALIZED ({SECOND.format(looks=looks)})",
         ]
-        ways.append(f"SELECT fact, score * {options.hop_discount} FROM second")
+        paths.append(f"SELECT fact, score * {options.hop_discount} FROM second")
     return " ".join(
         f"""
         WITH {", ".join(parts)},
-        ranked AS (SELECT fact, max(score) AS score FROM ({" UNION ALL ".join(ways)}) ways GROUP BY fact)
+        ranked AS (SELECT fact, max(score) AS score FROM ({" UNION ALL ".join(paths)}) paths GROUP BY fact)
         SELECT ranked.fact, ranked.score
         FROM ranked JOIN facts f ON f.id = ranked.fact
         ORDER BY ranked.score DESC, coalesce(f.valid_to <= coalesce(%(now)s::timestamptz, now()), false), ranked.fact
@@ -247,14 +247,14 @@ def _statement(
 
 
 def _first(options: GraphSearchOptions, facts: str, filtered: str) -> str:
-    looks = [
-        _looks(facts, f"AND {filtered}", options.facts_looked_at),
-        _looks(facts, f"AND {filtered}", options.facts_looked_at, rows=ABOUT),
+    scans = [
+        _scans(facts, f"AND {filtered}", options.facts_looked_at),
+        _scans(facts, f"AND {filtered}", options.facts_looked_at, rows=ABOUT),
     ]
-    return FIRST.format(looks=" UNION ".join(looks), facts_per_node=options.facts_per_node)
+    return FIRST.format(looks=" UNION ".join(scans), facts_per_node=options.facts_per_node)
 
 
-def _looks(facts: str, narrowed: str, looked_at: int, *, rows: str = "facts") -> str:
+def _scans(facts: str, narrowed: str, looked_at: int, *, rows: str = "facts") -> str:
     return " UNION ".join(
         LOOK.format(rows=rows.format(end=end), end=end, facts=facts, narrowed=narrowed, looked_at=looked_at)
         for end in ("subject", "object")

@@ -1,31 +1,50 @@
 """The port ItemRepository over PostgreSQL."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from psycopg.rows import TupleRow
-
-from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemOutcome, ItemPage, ItemSelection
+from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemSelection
+from ragcorp.domain.documents import Page, WriteOutcome
 from ragcorp.domain.exceptions import ConflictError, NotFoundError
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.items.names import read_name_key
-from ragcorp.infrastructure.postgres.items.rows import COLUMNS, TABLES, item
-from ragcorp.infrastructure.postgres.items.writes import save_items
-from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, filtered, named, visibility
+from ragcorp.infrastructure.postgres.items.writes import read_name_key, save_items
+from ragcorp.infrastructure.postgres.tables import embedded as tables
+from ragcorp.infrastructure.postgres.tables.attributes import attribute_columns, read_attributes
+from ragcorp.infrastructure.postgres.tables.embedded import EmbeddedTable
+from ragcorp.infrastructure.postgres.visibility.predicates import (
+    HISTORY,
+    MEMORY,
+    FilterTable,
+    Predicate,
+    filtered,
+    named,
+    visibility,
+)
+
+TABLES: dict[Collection, tuple[EmbeddedTable, FilterTable]] = {
+    Collection.MEMORY: (tables.MEMORY, MEMORY),
+    Collection.HISTORY: (tables.HISTORY, HISTORY),
+}
+
+COLUMNS = f"""
+    i.id, i.external_id, i.text, i.session, i.speaker, i.entities, i.created_at, i.updated_at,
+    EXISTS (SELECT FROM {{backlog}} b WHERE b.item_id = i.id), {attribute_columns("i")}
+"""
 
 GET = """
-    SELECT {columns} FROM {items} i WHERE {readable} AND i.external_id = %(external_id)s
+    SELECT {columns} FROM {items} i WHERE {condition} AND i.external_id = %(external_id)s
 """
 
 LOCK_ONE = f"{GET} FOR UPDATE OF i"
 
 LIST = """
-    SELECT {columns} FROM {items} i WHERE {selected} ORDER BY i.external_id LIMIT %(limit)s
+    SELECT {columns} FROM {items} i WHERE {condition} ORDER BY i.external_id LIMIT %(limit)s
 """
 
 LATEST_OF_CONVERSATION = """
     SELECT {columns} FROM {items} i
-    WHERE {readable} AND i.session = %(session)s
+    WHERE {condition} AND i.session = %(session)s
         AND i.visibility_scope = 'private' AND i.owner = %(subject)s
     ORDER BY i.occurred_at DESC, i.id DESC
     LIMIT %(limit)s
@@ -34,7 +53,7 @@ LATEST_OF_CONVERSATION = """
 
 DELETE = """
     WITH locked AS MATERIALIZED (
-        SELECT i.id FROM {items} i WHERE {selected} ORDER BY i.external_id FOR UPDATE)
+        SELECT i.id FROM {items} i WHERE {condition} ORDER BY i.external_id FOR UPDATE)
     DELETE FROM {items} WHERE id IN (SELECT id FROM locked)
 """
 """Locks in the order of external_id, as saves do it; vectors and backlog go with the items."""
@@ -49,7 +68,7 @@ class PostgresItemRepository:
         self._tables, self._filter_table = TABLES[collection]
         self._name_key: bytes | None = None
 
-    async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[ItemOutcome]:
+    async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[WriteOutcome]:
         try:
             return await self._save(drafts, principal)
         except ConflictError:
@@ -58,7 +77,7 @@ class PostgresItemRepository:
             # an item with a derived name may have been hidden between query and write: a second try sees it
             return await self._save(drafts, principal)
 
-    async def _save(self, drafts: Sequence[ItemDraft], principal: Principal) -> list[ItemOutcome]:
+    async def _save(self, drafts: Sequence[ItemDraft], principal: Principal) -> list[WriteOutcome]:
         async with self._database.transaction(principal.workspace) as connection:
             if self._name_key is None and any(draft.external_id is None for draft in drafts):
                 self._name_key = await read_name_key(connection)
@@ -68,54 +87,43 @@ class PostgresItemRepository:
 
     async def change(
         self, external_id: str, change: Callable[[Item], ItemDraft], *, principal: Principal
-    ) -> ItemOutcome:
+    ) -> WriteOutcome:
         readable = visibility(principal, alias="i")
         async with self._database.transaction(principal.workspace) as connection:
-            cursor = await connection.execute(
-                self._sql(LOCK_ONE, readable=readable.sql), readable.values | {"external_id": external_id}
-            )
+            cursor = await connection.execute(*self._bound(LOCK_ONE, readable, external_id=external_id))
             row = await cursor.fetchone()
             if row is None:
                 raise _missing()
-            draft = change(item(row, collection=self._collection))
+            draft = change(_item(row, collection=self._collection))
             if draft.external_id != external_id:
                 raise ConflictError("A change cannot rename an item.", field="external_id", remedy="Keep its name.")
             (outcome,) = await save_items(connection, self._tables, [draft], principal=principal)
             return outcome
 
     async def get(self, external_id: str, *, principal: Principal) -> Item:
-        readable = visibility(principal, alias="i")
-        rows = await self._read(
-            self._sql(GET, readable=readable.sql), readable.values | {"external_id": external_id}, principal
-        )
+        get = self._bound(GET, visibility(principal, alias="i"), external_id=external_id)
+        rows = await self._database.fetch(*get, workspace=principal.workspace)
         if not rows:
             raise _missing()
-        return item(rows[0], collection=self._collection)
+        return _item(rows[0], collection=self._collection)
 
     async def list_page(
         self, selection: ItemSelection, *, principal: Principal, limit: int, after: str | None = None
-    ) -> ItemPage:
+    ) -> Page[Item, str]:
         selected = self._selected(selection, principal) & named("i", after=after)
-        rows = await self._read(
-            self._sql(LIST, selected=selected.sql), selected.values | {"limit": limit + 1}, principal
-        )
-        items = tuple(item(row, collection=self._collection) for row in rows[:limit])
-        return ItemPage(items=items, next_after=items[-1].external_id if len(rows) > limit else None)
+        page = self._bound(LIST, selected, limit=limit + 1)
+        rows = await self._database.fetch(*page, workspace=principal.workspace)
+        items = tuple(_item(row, collection=self._collection) for row in rows[:limit])
+        return Page(items=items, next_after=items[-1].external_id if len(rows) > limit else None)
 
     async def latest_of_conversation(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
-        readable = visibility(principal, alias="i")
-        rows = await self._read(
-            self._sql(LATEST_OF_CONVERSATION, readable=readable.sql),
-            readable.values | {"session": session, "limit": limit},
-            principal,
-        )
-        return [item(row, collection=self._collection) for row in reversed(rows)]
+        latest = self._bound(LATEST_OF_CONVERSATION, visibility(principal, alias="i"), session=session, limit=limit)
+        rows = await self._database.fetch(*latest, workspace=principal.workspace)
+        return [_item(row, collection=self._collection) for row in reversed(rows)]
 
     async def delete_one(self, external_id: str, *, principal: Principal) -> None:
-        exactly = visibility(principal, alias="i") & Predicate.of(
-            "i.external_id = %(external_id)s", external_id=external_id
-        )
-        if not await self._delete(exactly, principal):
+        exactly = Predicate.of("i.external_id = %(external_id)s", external_id=external_id)
+        if not await self._delete(visibility(principal, alias="i") & exactly, principal):
             raise _missing()
 
     async def delete(self, selection: ItemSelection, *, principal: Principal) -> int:
@@ -123,7 +131,7 @@ class PostgresItemRepository:
 
     async def _delete(self, selected: Predicate, principal: Principal) -> int:
         async with self._database.transaction(principal.workspace) as connection:
-            return (await connection.execute(self._sql(DELETE, selected=selected.sql), selected.values)).rowcount
+            return (await connection.execute(*self._bound(DELETE, selected))).rowcount
 
     def _selected(self, selection: ItemSelection, principal: Principal) -> Predicate:
         return (
@@ -132,12 +140,27 @@ class PostgresItemRepository:
             & named("i", prefix=selection.prefix)
         )
 
-    def _sql(self, statement: str, **predicates: str) -> str:
+    def _bound(self, template: str, condition: Predicate, **values: object) -> tuple[str, dict[str, object]]:
         columns = COLUMNS.format(backlog=self._tables.backlog)
-        return statement.format(items=self._tables.items, columns=columns, **predicates)
+        statement = template.format(items=self._tables.items, columns=columns, condition=condition.sql)
+        return statement, condition.values | values
 
-    async def _read(self, statement: str, values: dict[str, object], principal: Principal) -> list[TupleRow]:
-        return await self._database.fetch(statement, values, workspace=principal.workspace)
+
+def _item(row: Sequence[Any], *, collection: Collection) -> Item:
+    item_id, external_id, text, session, speaker, entities, created_at, updated_at, pending, *attributes = row
+    return Item(
+        id=str(item_id),
+        collection=collection,
+        external_id=external_id,
+        text=text,
+        attributes=read_attributes(attributes),
+        session=session,
+        speaker=speaker,
+        entities=tuple(entities),
+        pending=pending,
+        created_at=created_at,
+        updated_at=updated_at,
+    )
 
 
 def _missing() -> NotFoundError:

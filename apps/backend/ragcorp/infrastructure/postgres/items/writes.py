@@ -1,22 +1,29 @@
 """Writes of items of memory and history: one transaction a batch, set-based statements."""
 
+import hashlib
+import hmac
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import uuid4
 
 from psycopg.types.json import Jsonb
 
-from ragcorp.domain.collections import ItemDraft, ItemOutcome
-from ragcorp.domain.documents import IngestStatus
+from ragcorp.domain.collections import ItemDraft
+from ragcorp.domain.documents import IngestStatus, WriteOutcome
 from ragcorp.domain.exceptions import ConflictError
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
 from ragcorp.infrastructure.postgres.embeddings.new_texts import enqueue_items
-from ragcorp.infrastructure.postgres.items.names import item_name
-from ragcorp.infrastructure.postgres.items.rows import content_hash
 from ragcorp.infrastructure.postgres.tables.attributes import attribute_values
 from ragcorp.infrastructure.postgres.tables.embedded import EmbeddedTable
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
+
+ID_DIGITS = 32
+ATTEMPTS = 4
+"""External_ids derived from one content before a random one, which is certainly free."""
+
+NAME_KEY = "SELECT key FROM item_name_key"
 
 STATEMENT_CHARACTERS = 200_000
 """Characters per statement: analysing them takes half a second for prose, three for codes only."""
@@ -35,11 +42,11 @@ CONTENT = """
 """The columns that distinguish versions of an item, apart from ``occurred_at``."""
 
 FIND_STORED = f"""
-    SELECT i.external_id, i.occurred_at, {{readable}},
+    SELECT i.external_id, i.occurred_at, {{condition}},
            ({CONTENT.format(row="i")}, i.occurred_at)
            IS NOT DISTINCT FROM ({CONTENT.format(row="sent")}, coalesce(sent.occurred_at, i.occurred_at))
     FROM ({SENT}) AS sent
-    JOIN {{items}} i ON i.workspace = %(workspace)s AND i.external_id = sent.external_id
+    JOIN {{table}} i ON i.workspace = %(workspace)s AND i.external_id = sent.external_id
 """
 
 COLUMNS = (
@@ -48,14 +55,14 @@ COLUMNS = (
 )
 
 UPSERT = f"""
-    INSERT INTO {{items}} AS i (workspace, external_id, occurred_at, {COLUMNS})
+    INSERT INTO {{table}} AS i (workspace, external_id, occurred_at, {COLUMNS})
     SELECT %(workspace)s, external_id, coalesce(occurred_at, now()), {COLUMNS}
     FROM ({SENT}) AS sent
     ORDER BY external_id COLLATE "C"
     ON CONFLICT (workspace, external_id) DO UPDATE SET
         (occurred_at, {COLUMNS}, updated_at)
         = ROW (excluded.occurred_at, {", ".join(f"excluded.{name}" for name in COLUMNS.split(", "))}, now())
-    WHERE {{readable}}
+    WHERE {{condition}}
         AND ({CONTENT.format(row="i")}, i.occurred_at)
             IS DISTINCT FROM ({CONTENT.format(row="excluded")}, excluded.occurred_at)
     RETURNING i.id, i.external_id, i.xmax = 0
@@ -64,8 +71,8 @@ UPSERT = f"""
 batches never deadlock. Returns the written items, and whether each is new."""
 
 COUNT_UNREADABLE = """
-    SELECT count(*) FROM {items} i
-    WHERE i.workspace = %(workspace)s AND i.external_id = ANY(%(external_ids)s) AND NOT ({readable})
+    SELECT count(*) FROM {table} i
+    WHERE i.workspace = %(workspace)s AND i.external_id = ANY(%(external_ids)s) AND NOT ({condition})
 """
 
 
@@ -75,6 +82,12 @@ class _Stored:
     equal: bool
 
 
+async def read_name_key(connection: DriverConnection) -> bytes:
+    """Return the secret of this database, which never changes."""
+    ((key,),) = await (await connection.execute(NAME_KEY)).fetchall()
+    return bytes(key.bytes)
+
+
 async def save_items(
     connection: DriverConnection,
     tables: EmbeddedTable,
@@ -82,13 +95,13 @@ async def save_items(
     *,
     principal: Principal,
     name_key: bytes = b"",
-) -> list[ItemOutcome]:
+) -> list[WriteOutcome]:
     """Create or replace the items inside the connection's transaction; outcomes in the order of ``drafts``.
 
     The last draft of a name wins, and all have its outcome. A draft without occurred_at keeps the stored item's.
     Raises ConflictError for an existing item that the caller named and that the principal may not read.
     """
-    names = [item_name(draft, key=name_key) for draft in drafts]
+    names = [_external_id(draft, key=name_key) for draft in drafts]
     by_name = dict(zip(names, drafts, strict=True))
     stored, hidden = await _stored(connection, tables, by_name, principal=principal)
     attempt = 0
@@ -96,7 +109,7 @@ async def save_items(
         attempt += 1
         if any(by_name[name].external_id is not None for name in hidden):
             raise _taken()
-        others = {name: item_name(by_name[name], key=name_key, attempt=attempt) for name in hidden}
+        others = {name: _external_id(by_name[name], key=name_key, attempt=attempt) for name in hidden}
         names = [others.get(name, name) for name in names]
         by_name = {others.get(name, name): draft for name, draft in by_name.items()}
         renamed, hidden = await _stored(
@@ -108,7 +121,24 @@ async def save_items(
     for part in _parts(changed, by_name):
         rows = [_row(name, by_name[name], stored.get(name)) for name in part]
         statuses |= await _upsert(connection, tables, rows, principal=principal)
-    return [ItemOutcome(external_id=name, status=statuses[name]) for name in names]
+    return [WriteOutcome(external_id=name, status=statuses[name]) for name in names]
+
+
+def content_hash(*, speaker: str | None, text: str) -> bytes:
+    """Return the SHA-256 of the text that is embedded (``SPOKEN_TEXT``)."""
+    return hashlib.sha256((text if speaker is None else f"{speaker}: {text}").encode()).digest()
+
+
+def _external_id(draft: ItemDraft, *, key: bytes, attempt: int = 0) -> str:
+    """Return the draft's external_id, or an opaque one, equal for equal ``named_after``: 32 digits of HMAC-SHA-256.
+
+    Without the key it cannot be derived: its refusal would reveal that a hidden item has a guessed text.
+    """
+    if draft.external_id is not None:
+        return draft.external_id
+    if draft.named_after is None or attempt >= ATTEMPTS:
+        return uuid4().hex
+    return hmac.new(key, f"{attempt} {draft.named_after}".encode(), hashlib.sha256).hexdigest()[:ID_DIGITS]
 
 
 def _parts(names: Sequence[str], by_name: Mapping[str, ItemDraft]) -> Iterator[list[str]]:
@@ -128,15 +158,10 @@ def _parts(names: Sequence[str], by_name: Mapping[str, ItemDraft]) -> Iterator[l
 async def _stored(
     connection: DriverConnection, tables: EmbeddedTable, by_name: dict[str, ItemDraft], *, principal: Principal
 ) -> tuple[dict[str, _Stored], list[str]]:
-    """Return the readable stored items of these names, and the names of hidden ones.
-
-    The write also replaces items that change after this query.
-    """
+    """Return the readable stored items of these names, and the names of hidden ones."""
     readable = visibility(principal, alias="i")
     rows = [_row(name, draft, None) for name, draft in by_name.items()]
-    cursor = await connection.execute(
-        FIND_STORED.format(items=tables.items, readable=readable.sql), readable.values | {"items": Jsonb(rows)}
-    )
+    cursor = await connection.execute(*readable.bind(FIND_STORED, table=tables.items, items=Jsonb(rows)))
     stored, hidden = {}, []
     for external_id, occurred_at, may_read, equal in await cursor.fetchall():
         if may_read:
@@ -150,17 +175,12 @@ async def _upsert(
     connection: DriverConnection, tables: EmbeddedTable, rows: list[dict[str, object]], *, principal: Principal
 ) -> dict[str, IngestStatus]:
     readable = visibility(principal, alias="i")
-    cursor = await connection.execute(
-        UPSERT.format(items=tables.items, readable=readable.sql), readable.values | {"items": Jsonb(rows)}
-    )
+    cursor = await connection.execute(*readable.bind(UPSERT, table=tables.items, items=Jsonb(rows)))
     written = await cursor.fetchall()
     if len(written) < len(rows):
         # a concurrent writer left an equal item, or one that the principal may not replace
-        left = {row["external_id"] for row in rows} - {row[1] for row in written}
-        cursor = await connection.execute(
-            COUNT_UNREADABLE.format(items=tables.items, readable=readable.sql),
-            readable.values | {"external_ids": sorted(map(str, left))},
-        )
+        left = sorted({str(row["external_id"]) for row in rows} - {row[1] for row in written})
+        cursor = await connection.execute(*readable.bind(COUNT_UNREADABLE, table=tables.items, external_ids=left))
         if (await cursor.fetchall())[0][0]:
             raise _taken()
     await enqueue_items(connection, tables, [row[0] for row in written])

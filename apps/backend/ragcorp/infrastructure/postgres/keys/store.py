@@ -1,13 +1,13 @@
-"""The port KeyStore over PostgreSQL. It serves all workspaces: a credential names none before it is verified."""
+"""The ports KeyStore and TokenUsageStore. Keys of all workspaces: a credential names none before it is verified."""
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
 
 from psycopg.rows import TupleRow
 
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.keys import ApiKey, Scope
-from ragcorp.domain.ports.keys import StoredKey
+from ragcorp.domain.ports.keys import StoredKey, TokenAccount
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 
@@ -36,6 +36,18 @@ USED = "UPDATE api_keys SET last_used_at = greatest(last_used_at, %(at)s) WHERE 
 
 ANY_EXISTS = "SELECT EXISTS (SELECT FROM api_keys)"
 
+USED_TOKENS = "SELECT tokens FROM token_usage WHERE workspace = %(workspace)s AND key_id = %(key_id)s AND day = %(day)s"
+
+ADD_TOKENS = """
+    INSERT INTO token_usage AS u (workspace, key_id, day, tokens)
+    SELECT k.workspace, k.id, given.day, given.tokens
+    FROM unnest(%(keys)s::text[], %(days)s::date[], %(tokens)s::bigint[]) AS given (key_id, day, tokens)
+    JOIN api_keys k ON k.id = given.key_id
+    ORDER BY k.id, given.day
+    ON CONFLICT (key_id, day) DO UPDATE SET tokens = u.tokens + excluded.tokens
+"""
+"""In one order, so that two processes do not wait for each other."""
+
 
 class PostgresKeyStore:
     """Keys of all workspaces, in ``api_keys``."""
@@ -47,9 +59,9 @@ class PostgresKeyStore:
         rows = await self._rows(OF_THE_DATABASE)
         if not rows:
             raise StorageUnavailableError(
-                "The database has lost the secret under which keys are stored.",
+                "The database lacks the secret of its keys' digests.",
                 reason="schema",
-                remedy="Restore the table key_secret from a backup, or set KEYS_SECRET and make new keys.",
+                remedy="Restore the table key_secret from a backup, or set KEYS_SECRET and create new keys.",
             )
         return bytes(rows[0][0])
 
@@ -91,6 +103,27 @@ class PostgresKeyStore:
 
     async def _rows(self, statement: str, **values: object) -> Sequence[TupleRow]:
         return await self._database.fetch(statement, values, workspace=EVERY_WORKSPACE)
+
+
+class PostgresTokenUsage:
+    """Sums of tokens by key and day."""
+
+    def __init__(self, *, database: Database) -> None:
+        self._database = database
+
+    async def used(self, account: TokenAccount, *, day: date) -> int:
+        values = {"workspace": account.workspace, "key_id": account.key_id, "day": day}
+        rows = await self._database.fetch(USED_TOKENS, values, workspace=account.workspace)
+        return int(rows[0][0]) if rows else 0
+
+    async def add(self, tokens: Mapping[tuple[TokenAccount, date], int]) -> None:
+        values = {
+            "keys": [account.key_id for account, _ in tokens],
+            "days": [day for _, day in tokens],
+            "tokens": list(tokens.values()),
+        }
+        async with self._database.autocommit(EVERY_WORKSPACE) as connection:
+            await connection.execute(ADD_TOKENS, values)
 
 
 def _key(row: TupleRow) -> ApiKey:

@@ -24,7 +24,7 @@ SETTINGS = """
 """
 """Settings for the transaction of these statements only.
 
-A generic plan made on empty tables cannot tell indexes apart. So each subquery has one indexed condition, behind
+A generic plan made on empty tables cannot tell indexes apart. So each subquery has one indexed condition, with
 OFFSET 0 or LIMIT, and leaves the planner no choice.
 """
 
@@ -42,7 +42,7 @@ FEW = 20
 
 HOLDS_A_LEXEME = """c.lexemes @@ (
     SELECT string_agg(array_to_tsvector(ARRAY[terms.lexeme])::text, '|')::tsquery FROM terms)"""
-"""Keys are hashes of 28 bits, which sometimes collide: a chunk without any of the lexemes is no result."""
+"""Keys are hashes of 28 bits, which sometimes collide: chunks without any of the lexemes are dropped."""
 
 DAMPING = "1.2 * (0.25 + 0.75 * b.length / plan.average_length)"
 

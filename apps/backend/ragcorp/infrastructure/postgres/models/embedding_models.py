@@ -5,6 +5,7 @@ from sqlalchemy import Connection, text
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import ConfigurationError, IncompatibleEmbeddingsError
 from ragcorp.infrastructure.postgres.connections.indexes import create_index, create_index_concurrently
+from ragcorp.infrastructure.postgres.tables.embedded import EMBEDDED
 from ragcorp.infrastructure.postgres.visibility.predicates import Predicate
 
 DEFAULT_MODEL = ("multilingual-e5-small", 384)
@@ -15,37 +16,27 @@ DISTANCE_THRESHOLDS = {DEFAULT_MODEL: 0.19}
 SIMILARITY_THRESHOLDS = {DEFAULT_MODEL: 0.825}
 """Measured cosine similarities above which an entity is related to a question, by model (docs/retrieval.md)."""
 
+MEASURED = {"distance_threshold": DISTANCE_THRESHOLDS, "similarity_threshold": SIMILARITY_THRESHOLDS}
+"""The thresholds by column."""
+
 VECTOR_INDEX_LIMIT = 2000
 HALFVEC_INDEX_LIMIT = 4000
 """Most dimensions that pgvector indexes as ``vector`` (32-bit floats) and as ``halfvec`` (16-bit)."""
 
 ACTIVE_MODEL = "SELECT * FROM embedding_models WHERE active"
 
-KNOW_THRESHOLD = """
+STORE_THRESHOLD = """
     UPDATE embedding_models SET {column} = %(threshold)s
     WHERE name = %(name)s AND dimensions = %(dimensions)s AND {column} IS NULL
 """
 """A calibrated threshold stays."""
 
-VECTOR_TABLES = (
-    "chunk_embeddings",
-    "document_embeddings",
-    "memory_embeddings",
-    "history_embeddings",
-    "entity_embeddings",
-    "structural_entity_embeddings",
-)
+VECTOR_TABLES = (*(table.embeddings for table in EMBEDDED.values()), "document_embeddings")
 """Every table of vectors, each with the columns ``model_id`` and ``embedding``."""
 
 EXISTING_TABLES = "SELECT name FROM unnest(CAST(:names AS text[])) AS name WHERE to_regclass(name) IS NOT NULL"
 
-BACKLOG_TABLES = (
-    "embedding_backlog",
-    "memory_backlog",
-    "history_backlog",
-    "entity_backlog",
-    "structural_entity_backlog",
-)
+BACKLOG_TABLES = tuple(table.backlog for table in EMBEDDED.values())
 """Every embedding backlog, each with the columns ``workspace`` and ``failed``."""
 
 
@@ -108,10 +99,10 @@ def require_width(dimensions: int, *, field: str) -> None:
         )
 
 
-def ensure_model(connection: Connection, *, name: str, dimensions: int, beside_traffic: bool = True) -> int:
+def ensure_model(connection: Connection, *, name: str, dimensions: int, concurrently: bool = True) -> int:
     """Activate the model, create its HNSW index on each table of vectors, and return its id.
 
-    Needs an autocommit connection, except for tables created in this transaction (``beside_traffic`` False). Raises
+    Needs an autocommit connection, except for tables created in this transaction (``concurrently`` False). Raises
     IncompatibleEmbeddingsError if another model is active and has vectors, which are never dropped here.
     """
     require_width(dimensions, field="EMBEDDING_DIM")
@@ -128,30 +119,22 @@ def ensure_model(connection: Connection, *, name: str, dimensions: int, beside_t
         """),
         {"name": name, "dimensions": dimensions},
     ).one()
-    if "distance_threshold" in stored._fields:  # migration 002 comes before the column
-        know_distances(connection)
-    if "similarity_threshold" in stored._fields:
-        know_similarities(connection)
-    _index_vectors(connection, int(stored.id), dimensions, beside_traffic=beside_traffic)
+    for column in MEASURED.keys() & set(stored._fields):  # migration 002 comes before these columns
+        store_measured(connection, column)
+    _index_vectors(connection, int(stored.id), dimensions, concurrently=concurrently)
     return int(stored.id)
 
 
-def known_thresholds(column: str) -> list[tuple[str, dict[str, object]]]:
-    """Return statements, with values, that set a threshold of each stored model that was measured, unless it has it."""
-    measured = {"distance_threshold": DISTANCE_THRESHOLDS, "similarity_threshold": SIMILARITY_THRESHOLDS}[column]
+def measured_thresholds(column: str) -> list[tuple[str, dict[str, object]]]:
+    """Return the statements, with values, that store the measured thresholds of models without one."""
     return [
-        (KNOW_THRESHOLD.format(column=column), {"name": name, "dimensions": dimensions, "threshold": threshold})
-        for (name, dimensions), threshold in measured.items()
+        (STORE_THRESHOLD.format(column=column), {"name": name, "dimensions": dimensions, "threshold": threshold})
+        for (name, dimensions), threshold in MEASURED[column].items()
     ]
 
 
-def know_distances(connection: Connection) -> None:
-    for statement, values in known_thresholds("distance_threshold"):
-        connection.exec_driver_sql(statement, values)
-
-
-def know_similarities(connection: Connection) -> None:
-    for statement, values in known_thresholds("similarity_threshold"):
+def store_measured(connection: Connection, column: str) -> None:
+    for statement, values in measured_thresholds(column):
         connection.exec_driver_sql(statement, values)
 
 
@@ -159,12 +142,12 @@ def ensure_active_indexes(connection: Connection) -> None:
     """Create the missing HNSW indexes of the active model. Needs an autocommit connection."""
     active = connection.execute(text(ACTIVE_MODEL)).one_or_none()
     if active is not None:
-        _index_vectors(connection, active.id, active.dimensions, beside_traffic=True)
+        _index_vectors(connection, active.id, active.dimensions, concurrently=True)
 
 
-def _index_vectors(connection: Connection, model_id: int, dimensions: int, *, beside_traffic: bool) -> None:
+def _index_vectors(connection: Connection, model_id: int, dimensions: int, *, concurrently: bool) -> None:
     """Index the existing tables: migration 002 precedes most of them."""
-    create = create_index_concurrently if beside_traffic else create_index
+    create = create_index_concurrently if concurrently else create_index
     for table in connection.execute(text(EXISTING_TABLES), {"names": list(VECTOR_TABLES)}).scalars().all():
         definition = vector_index(table, model_id=model_id, dimensions=dimensions)
         create(connection, hnsw_index_name(table, model_id), definition)

@@ -1,9 +1,10 @@
-"""Checks the configured embedding model against that of the stored vectors, at start."""
+"""The active embedding model, checked at start against the configured one, and its calibration."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import ConfigurationError
+from ragcorp.evaluation.calibration import Calibration
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.models.embedding_models import has_vectors, incompatible
 
@@ -26,11 +27,16 @@ class ActiveModel:
     similarity_threshold: float | None = None
 
 
-ACTIVE = f"""
-    SELECT id, name, dimensions, evidence_weight, identifier_weight, distance_threshold, similarity_threshold,
-           {has_vectors("embedding_models.id")}
-    FROM embedding_models WHERE active
+_COLUMNS = [field.name for field in fields(ActiveModel)]
+
+ACTIVE = f"SELECT {', '.join(_COLUMNS)}, {has_vectors('embedding_models.id')} FROM embedding_models WHERE active"
+
+STORE_CALIBRATION = """
+    UPDATE embedding_models SET evidence_weight = %(evidence_weight)s, identifier_weight = %(identifier_weight)s,
+        distance_threshold = coalesce(%(distance_threshold)s, distance_threshold)
+    WHERE name = %(name)s AND dimensions = %(dimensions)s
 """
+"""A calibration without a distance keeps the stored one."""
 
 
 async def active_model(database: Database, *, configured: EmbeddingModel | None) -> ActiveModel | None:
@@ -41,22 +47,34 @@ async def active_model(database: Database, *, configured: EmbeddingModel | None)
     rows = await database.fetch(ACTIVE, workspace=EVERY_WORKSPACE)
     if not rows:
         return None
-    id_, name, dimensions, evidence, identifier, distance, similarity, is_used = rows[0]
-    if configured is None or configured == EmbeddingModel(name=name, dimensions=dimensions):
-        return ActiveModel(
-            id=id_,
-            name=name,
-            dimensions=dimensions,
-            evidence_weight=evidence,
-            identifier_weight=identifier,
-            distance_threshold=distance,
-            similarity_threshold=similarity,
-        )
+    *columns, is_used = rows[0]
+    active = ActiveModel(**dict(zip(_COLUMNS, columns, strict=True)))
+    stored = (active.name, active.dimensions)
+    if configured is None or stored == (configured.name, configured.dimensions):
+        return active
     if is_used:
-        raise incompatible(expected=(name, dimensions), configured=(configured.name, configured.dimensions))
+        raise incompatible(expected=stored, configured=(configured.name, configured.dimensions))
     raise ConfigurationError(
-        f"The database is prepared for model '{name}' with {dimensions} dimensions and holds no vectors "
+        f"The database is prepared for model '{active.name}' with {active.dimensions} dimensions and holds no vectors "
         f"yet; the settings name '{configured.name}' with {configured.dimensions}.",
         field="EMBEDDING_MODEL, EMBEDDING_DIM",
         remedy="Run `ragcorp migrate`: it prepares the database for the configured model.",
     )
+
+
+class PostgresCalibrationStore:
+    """Calibrations apply from the next start of a service."""
+
+    def __init__(self, *, database: Database) -> None:
+        self._database = database
+
+    async def store_calibration(self, calibration: Calibration, *, model: EmbeddingModel) -> None:
+        values = {
+            "name": model.name,
+            "dimensions": model.dimensions,
+            "evidence_weight": calibration.evidence_weight,
+            "identifier_weight": calibration.identifier_weight,
+            "distance_threshold": calibration.distance_threshold,
+        }
+        async with self._database.transaction(EVERY_WORKSPACE) as connection:
+            await connection.execute(STORE_CALIBRATION, values)

@@ -16,7 +16,7 @@ from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.domain.structure.entities import EntityIdentity, EntityKind, EntityRef, EntityText, FileRef
 from ragcorp.domain.text.place_words import MAX_WORDS, WORD
-from ragcorp.infrastructure.postgres.chunks.ids import database_ids
+from ragcorp.infrastructure.postgres.chunks.rows import database_ids
 from ragcorp.infrastructure.postgres.collections import candidate_statements
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.connections.statement_text import execute
@@ -28,7 +28,7 @@ from ragcorp.infrastructure.postgres.tables.collections import ARTIFACTS
 from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, visibility
 
 Key = TypeVar("Key", bound=Hashable)
-Found = TypeVar("Found")
+Match = TypeVar("Match")
 
 MAX_CHUNKS = MAX_EF_SEARCH
 """Nearest chunks searched for entities, at most."""
@@ -45,7 +45,7 @@ RELATIONS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Around:
+class _NearWords:
     """Words of near documents, in their stored form."""
 
     near: list[str]
@@ -81,8 +81,8 @@ class PostgresStructureIndex:
             document_id, external_id, path, is_code = row
             return FileRef(document_id=document_id, external_id=external_id, path=path, is_code=is_code)
 
-        around = _Around(near=_words(near), shown=_words(shown))
-        return await self._of_names(sql.files, names, file, principal, filters, around, limit=limit)
+        words = _NearWords(near=_words(near), shown=_words(shown))
+        return await self._of_names(sql.files, names, file, principal, filters, words, limit=limit)
 
     async def named(
         self,
@@ -94,31 +94,31 @@ class PostgresStructureIndex:
         near: Sequence[str] = (),
         shown: Sequence[str] = (),
     ) -> Mapping[str, Named[EntityRef]]:
-        around = _Around(near=_words(near), shown=_words(shown))
-        return await self._of_names(sql.named, names, _entity, principal, filters, around, limit=limit)
+        words = _NearWords(near=_words(near), shown=_words(shown))
+        return await self._of_names(sql.named, names, _entity, principal, filters, words, limit=limit)
 
     async def _of_names(
         self,
         statement: Callable[..., str],
         names: Sequence[str],
-        read: Callable[[Sequence[Any]], Found],
+        read: Callable[[Sequence[Any]], Match],
         principal: Principal,
         filters: Filters,
-        around: _Around,
+        words: _NearWords,
         *,
         limit: int,
-    ) -> Mapping[str, Named[Found]]:
+    ) -> Mapping[str, Named[Match]]:
         distinct = list(dict.fromkeys(names))
-        values = {"names": distinct, "limit": limit, "near": around.near, "shown": around.shown}
-        rows = await self._rows(partial(statement, near=around.has_words), values, principal, filters)
+        values = {"names": distinct, "limit": limit, "near": words.near, "shown": words.shown}
+        rows = await self._rows(partial(statement, near=words.has_words), values, principal, filters)
         of_names: dict[str, list[TupleRow]] = {}
         for row in rows:
             of_names.setdefault(distinct[row[0] - 1], []).append(row)
         return {
             name: Named(
-                found=tuple(read(row[3:]) for row in matching),
+                items=tuple(read(row[3:]) for row in matching),
                 matches=matching[0][1],
-                nearness=tuple(row[2] for row in matching) if around.near else (),
+                nearness=tuple(row[2] for row in matching) if words.near else (),
             )
             for name, matching in of_names.items()
         }
@@ -138,7 +138,7 @@ class PostgresStructureIndex:
         rows = await self._rows(sql.within, values, principal)
         return _grouped((of, _entity(reference)) for of, *reference in rows)
 
-    async def known(
+    async def existing(
         self, identities: Sequence[EntityIdentity], *, principal: Principal, filters: Filters = ()
     ) -> Mapping[EntityIdentity, EntityRef]:
         distinct = tuple(dict.fromkeys(identities))
@@ -262,30 +262,19 @@ def _passing(principal: Principal, filters: Filters = ()) -> Predicate | None:
     return ARTIFACTS.passing(principal, filters, place=0, collection=CHUNK_COLLECTION)
 
 
+_FIELDS = (
+    "id", "key", "kind", "name", "container", "path", "document_id", "external_id", "position", "line_start",
+    "line_end", "token_count", "head_tokens",
+)  # fmt: skip
+"""The fields of an EntityRef in the order of ``sql.REFERENCE``."""
+
 UNFILTERED = len(ARTIFACTS.visible(Principal()).clauses)
 """Clauses of a predicate that no filter narrows."""
 
 
 def _entity(row: Sequence[Any]) -> EntityRef:
-    (
-        entity_id, key, kind, name, container, path, document_id, external_id, position,
-        line_start, line_end, token_count, head_tokens,
-    ) = row  # fmt: skip
-    return EntityRef(
-        id=entity_id,
-        key=key,
-        kind=EntityKind(kind),
-        name=name,
-        container=container,
-        path=path,
-        document_id=document_id,
-        external_id=external_id,
-        position=position,
-        line_start=line_start,
-        line_end=line_end,
-        token_count=token_count,
-        head_tokens=head_tokens,
-    )
+    fields = dict(zip(_FIELDS, row, strict=True))
+    return EntityRef(**fields | {"kind": EntityKind(fields["kind"])})
 
 
 def _words(words: Sequence[str]) -> list[str]:

@@ -2,7 +2,15 @@
 
 from functools import lru_cache
 
-from ragcorp.infrastructure.postgres.structure.statements import BY_PLACE, ENTITIES, NO_IDENTIFIER, REFERENCE, SYMBOL
+from ragcorp.infrastructure.postgres.structure.statements import (
+    BY_PLACE,
+    ENTITIES,
+    NO_IDENTIFIER,
+    REFERENCE,
+    SYMBOL,
+    bare_names,
+    qualified,
+)
 
 COMMON = 500
 """A name that more entities have, or call, relates only those of one file."""
@@ -69,7 +77,7 @@ def neighbours(passing: str) -> str:
         FROM (
             SELECT given.id AS given, related.relation,
                    row_number() OVER (PARTITION BY given.id, related.relation ORDER BY {_nearness("near", "given")})
-                       AS place, {_names("near")}
+                       AS place, {qualified("near", ", ".join(bare_names(REFERENCE)))}
             FROM related
             JOIN given ON given.id = related.given
             JOIN (SELECT {REFERENCE} FROM {ENTITIES}) AS near ON near.id = related.id
@@ -120,10 +128,9 @@ def _few(neighbour: str) -> str:
 
 
 def _nearness(of: str, to: str, *, shared: str | None = None) -> str:
-    place = ", ".join(f"{of}.{column}" for column in BY_PLACE.split(", "))
     others = f"length({of}.path) - length(replace({of}.path, '/', ''))"
     folders = shared or _shared(f"{of}.path", f"{to}.folders")
-    return f"{of}.document_id <> {to}.document_id, {folders} DESC, {others}, {place}"
+    return f"{of}.document_id <> {to}.document_id, {folders} DESC, {others}, {qualified(of, BY_PLACE)}"
 
 
 def _folders(path: str) -> str:
@@ -139,7 +146,3 @@ def _shared(path: str, folders: str) -> str:
 
 def _last(name: str) -> str:
     return f"substring({name} FROM '[^.:]+$')"
-
-
-def _names(alias: str) -> str:
-    return ", ".join(f"{alias}.{column.strip().rpartition('.')[2]}" for column in REFERENCE.split(","))

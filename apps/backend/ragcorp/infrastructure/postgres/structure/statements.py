@@ -35,7 +35,7 @@ OWN_VECTORS = CollectionTable(
     lexemes="NULL::tsvector",
     vectors=Vectors(table="structural_entity_embeddings", key="item_id", backlog="structural_entity_backlog"),
 )
-"""Entities with vectors of their own."""
+"""Entities that have vectors."""
 
 
 @lru_cache(maxsize=64)
@@ -73,7 +73,7 @@ def _of_names(fitting: str, columns: str, *, by: str, near: bool) -> str:
     A word weighs ln(matches / matches with the word); a stop word of a language of the workspace weighs nothing. Sums
     are rounded, so that the order of summation does not matter.
     """
-    names = ", ".join(column.strip().rpartition(".")[2] for column in columns.split(","))
+    names = ", ".join(bare_names(columns))
     fitted = f"""
             SELECT least(count(*) OVER (), {MATCHES}) AS matches, 0::float8 AS near, 0::float8 AS shown, {names}
             FROM ({fitting}) AS fitting"""
@@ -96,12 +96,12 @@ def _of_names(fitting: str, columns: str, *, by: str, near: bool) -> str:
             FROM fitting LEFT JOIN nearness USING (number)"""
     near_words = f"({NEAR_WORDS}) AS near_words, " if near else ""
     return f"""
-        SELECT given.number, hits.matches, hits.near, {_of("hits", names)}
+        SELECT given.number, hits.matches, hits.near, {qualified("hits", names)}
         FROM {near_words}unnest(%(names)s::text[]) WITH ORDINALITY AS given (name, number)
         CROSS JOIN LATERAL ({fitted}
             ORDER BY near DESC, shown DESC, {by}
             LIMIT %(limit)s) AS hits
-        ORDER BY given.number, hits.near DESC, hits.shown DESC, {_of("hits", by)}"""
+        ORDER BY given.number, hits.near DESC, hits.shown DESC, {qualified("hits", by)}"""
 
 
 NEAR_WORDS = f"""SELECT array_agg(word) AS words
@@ -264,14 +264,16 @@ def texts(passing: str) -> str:
         WHERE e.id = ANY(%(ids)s::bigint[]) AND {passing}"""
 
 
-_COLUMNS = tuple(column.strip().rpartition(".")[2] for column in REFERENCE.split(","))
+def bare_names(columns: str) -> list[str]:
+    """Return the columns of a select list without their aliases."""
+    return [column.strip().rpartition(".")[2] for column in columns.split(",")]
 
 
-def _of(alias: str, columns: str) -> str:
+def qualified(alias: str, columns: str) -> str:
     return ", ".join(f"{alias}.{column}" for column in columns.split(", "))
 
 
 def _nothing() -> str:
     types = {"id": "bigint", "document_id": "uuid", "position": "integer"}
     types |= dict.fromkeys(("line_start", "line_end", "token_count", "head_tokens"), "integer")
-    return ", ".join(f"NULL::{types.get(column, 'text')} AS {column}" for column in _COLUMNS)
+    return ", ".join(f"NULL::{types.get(column, 'text')} AS {column}" for column in bare_names(REFERENCE))

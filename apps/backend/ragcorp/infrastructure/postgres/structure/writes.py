@@ -49,10 +49,7 @@ class StoredStructure:
 
 
 async def write_structures(connection: DriverConnection, stored: Sequence[StoredStructure]) -> None:
-    """Swap the entities of documents, and enqueue those that wait for a vector.
-
-    A document without an extracted structure (no fingerprint) gets no entities, and is extracted later.
-    """
+    """Swap the entities of documents, and enqueue them; a document without a fingerprint is extracted later."""
     document_ids = [document.document_id for document in stored]
     cursor = connection.cursor()
     await cursor.execute(DELETE_STRUCTURES, {"document_ids": document_ids})

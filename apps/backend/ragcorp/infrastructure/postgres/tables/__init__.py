@@ -1,1 +1,1 @@
-"""The schema as SQLAlchemy tables (Alembic owns the database), and the tables of collections and vectors as SQL."""
+"""Descriptions of the tables that statements share; `alembic/versions` creates the tables."""

@@ -39,10 +39,7 @@ PASSAGE_COLUMNS: Mapping[str, str] = {
     "speaker": "NULL::text",
     "entities": "ARRAY[]::text[]",
 }
-"""The fields of a Chunk except its key, with their default columns.
-
-The reader derives a missing ``document_id`` or ``line_end``.
-"""
+"""The fields of a Chunk except its key, with default columns. A null ``document_id`` or ``line_end`` is derived."""
 
 
 class Share(Enum):
@@ -67,7 +64,7 @@ class Vectors:
 class Postings:
     """A table with ``length`` and ``terms`` of each item; ``seed`` is the SQL of the seed of its keys.
 
-    ``alias`` is that of the collection's rows if the table is theirs. ``holds`` is a query with a row if the item
+    ``alias`` is that of the collection's rows if the table is theirs. ``contains`` is a query with a row if the item
     ``best.key`` contains a lexeme of the tsquery ``words.query``.
     """
 
@@ -75,7 +72,7 @@ class Postings:
     alias: str
     key: str
     seed: str
-    holds: str
+    contains: str
 
 
 class Readable(Protocol):
@@ -133,8 +130,8 @@ class CollectionTable:
     def passage(self) -> str:
         """The select list of ``PASSAGE_COLUMNS``, in their order."""
         return ", ".join(
-            f"{self.columns.get(name, usual.format(alias=self.alias))} AS {name}"
-            for name, usual in PASSAGE_COLUMNS.items()
+            f"{self.columns.get(name, default.format(alias=self.alias))} AS {name}"
+            for name, default in PASSAGE_COLUMNS.items()
         )
 
     def visible(self, principal: Principal) -> Predicate:
@@ -182,7 +179,7 @@ ARTIFACTS = CollectionTable(
         table="document_terms",
         alias="p",
         key="document_id",
-        holds="SELECT FROM chunks WHERE document_id = best.key AND lexemes @@ words.query LIMIT 1",
+        contains="SELECT FROM chunks WHERE document_id = best.key AND lexemes @@ words.query LIMIT 1",
         seed="(SELECT w.id FROM bm25_workspaces w WHERE w.workspace = %(workspace)s)",
     ),
     columns={"document_id": "d.id", "content": f"left(d.text, {OPENING})", "title": "d.title", "path": "d.path"},
@@ -243,7 +240,7 @@ def _items(collection: Collection, *, table: str, name: str, filterable: FilterT
             alias="i",
             key="id",
             seed="hashtext(%(workspace)s)",
-            holds=f"SELECT FROM {table} WHERE id = best.key AND lexemes @@ words.query LIMIT 1",
+            contains=f"SELECT FROM {table} WHERE id = best.key AND lexemes @@ words.query LIMIT 1",
         ),
         columns={"session": "i.session", "speaker": "i.speaker", "entities": "i.entities"},
     )

@@ -5,10 +5,7 @@ from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, vis
 
 
 def readable_facts(principal: Principal, *, alias: str = "f") -> Predicate:
-    """Return the condition on the fact's columns and those of its entities and document; extracted facts need a chunk.
-
-    Undeclared entities have columns that everyone passes.
-    """
+    """Return the condition on the columns of the fact, its entities and its document; extracted facts need a chunk."""
     own = visibility(principal, alias=alias)
     # scalar subqueries: the planner may hash the whole other table for EXISTS under OR
     document = visibility(principal, alias="behind").sql

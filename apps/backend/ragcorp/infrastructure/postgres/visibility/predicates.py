@@ -48,8 +48,8 @@ class FilterTable:
 
 
 def _columns(*more: str) -> dict[str, str]:
-    every = ("language", "artifact_type", "sensitivity", "visibility_scope", "owner", "occurred_at", *more)
-    return {name: name for name in every}
+    names = ("language", "artifact_type", "sensitivity", "visibility_scope", "owner", "occurred_at", *more)
+    return {name: name for name in names}
 
 
 _OF_ITEMS = _columns("external_id", METADATA, "session", "speaker")
@@ -89,6 +89,10 @@ class Predicate:
     def __and__(self, other: Predicate) -> Predicate:
         return Predicate(clauses=[*self.clauses, *other.clauses], values=self.values | other.values)
 
+    def bind(self, template: str, *, table: str = "", **values: object) -> tuple[str, dict[str, object]]:
+        """Return the statement with this condition in place of ``{condition}``, and all its values."""
+        return template.format(condition=self.sql, table=table), self.values | values
+
 
 def visibility(principal: Principal, *, alias: str = "c") -> Predicate:
     """Return the condition on rows that the principal may read: workspace, clearance, scope and owner."""
@@ -112,7 +116,7 @@ def visibility(principal: Principal, *, alias: str = "c") -> Predicate:
 
 
 def named(alias: str, *, prefix: str = "", after: str | None = None) -> Predicate:
-    """Return the condition on rows whose external_id starts with ``prefix`` and comes behind ``after``."""
+    """Return the condition on rows whose external_id starts with ``prefix`` and sorts after ``after``."""
     predicate = Predicate()
     if prefix:
         # an index serves the bound even if the prefix is not known at planning
@@ -226,7 +230,7 @@ class _Rendering:
             # the shortest decimal: a cast from float8 would round to 15 digits
             number = self._bound(Decimal(repr(value)))
             kind, stored, bound = "number", f"({column} -> {key})::numeric", f"{number}::numeric"
-        # CASE: conditions of an AND may be evaluated in any order, and casting a value that is no number fails
+        # CASE: conditions of an AND may be evaluated in any order, and casting a value other than a number fails
         return f"CASE jsonb_typeof({column} -> {key}) WHEN '{kind}' THEN {stored} {sign} {bound} ELSE false END"
 
     def _column(self, name: str) -> str:
@@ -234,10 +238,10 @@ class _Rendering:
             return f"{self.documents_alias}.{DOCUMENTS.columns[name]}"
         if name not in self.table.columns:
             raise InvalidInputError(
-                f"There is no {name} to filter by here.",
+                f"This collection cannot be filtered by {name}.",
                 field=f"filters.{name}",
                 limit=", ".join(sorted({*self.table.columns, *self.table.on_documents})),
-                remedy="Leave this filter out, or ask a collection that has it.",
+                remedy="Leave this filter out, or search a collection with that field.",
             )
         return f"{self.alias}.{self.table.columns[name]}"
 

@@ -1,4 +1,4 @@
-"""The port Workspaces over PostgreSQL."""
+"""The port Workspaces over PostgreSQL, and the languages of their queries (migration 006)."""
 
 import asyncio
 
@@ -6,34 +6,32 @@ from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.dense.similarity_scores import STORE_MEAN
-from ragcorp.infrastructure.postgres.lexical.bm25_statistics import PostgresSparseStatistics
-from ragcorp.infrastructure.postgres.workspaces.search_statistics import REFRESH_LEXICON
+from ragcorp.infrastructure.postgres.workspaces.search_statistics import REFRESH_LEXICON, PostgresSparseStatistics
 
-HOLD_OFF_REFRESHES = (
+LOCK_OUT_REFRESHES = (
     """SELECT pg_advisory_xact_lock(hashtext('bm25_refresh'), id) FROM bm25_workspaces
        WHERE workspace = %(workspace)s""",
     "LOCK TABLE workspace_means, lexicon, lexicon_progress IN SHARE ROW EXCLUSIVE MODE",
 )
 """Locks out refreshes, which must not write after the removal."""
 
+_REMOVED_TABLES = (
+    "folder_files",
+    "episodes",  # cascades to turns and their entities
+    "documents",  # cascades to everything of them
+    "memory_items",  # cascades to vectors and backlog
+    "history_turns",
+    "entities",  # cascades to facts
+    *("fact_extractions", "embedding_cache", "workspace_means", "lexicon", "lexicon_progress"),
+    *("chunk_languages", "default_languages"),
+)
+
 REMOVE = (
-    "DELETE FROM folder_files WHERE workspace = %(workspace)s",
-    "DELETE FROM episodes WHERE workspace = %(workspace)s",  # cascades to turns and their entities
-    "DELETE FROM documents WHERE workspace = %(workspace)s",  # cascades to everything of them
-    "DELETE FROM memory_items WHERE workspace = %(workspace)s",  # cascades to vectors and backlog
-    "DELETE FROM history_turns WHERE workspace = %(workspace)s",
-    "DELETE FROM entities WHERE workspace = %(workspace)s",  # cascades to facts
-    "DELETE FROM fact_extractions WHERE workspace = %(workspace)s",
-    "DELETE FROM embedding_cache WHERE workspace = %(workspace)s",
-    "DELETE FROM workspace_means WHERE workspace = %(workspace)s",
-    "DELETE FROM lexicon WHERE workspace = %(workspace)s",
-    "DELETE FROM lexicon_progress WHERE workspace = %(workspace)s",
-    "DELETE FROM chunk_languages WHERE workspace = %(workspace)s",
-    "DELETE FROM default_languages WHERE workspace = %(workspace)s",
-    """DELETE FROM bm25_changes c USING bm25_workspaces w
-       WHERE w.id = c.workspace_id AND w.workspace = %(workspace)s""",
-    """DELETE FROM bm25_statistics s USING bm25_workspaces w
-       WHERE w.id = s.workspace_id AND w.workspace = %(workspace)s""",
+    *(f"DELETE FROM {table} WHERE workspace = %(workspace)s" for table in _REMOVED_TABLES),
+    *(
+        f"DELETE FROM {table} b USING bm25_workspaces w WHERE w.id = b.workspace_id AND w.workspace = %(workspace)s"
+        for table in ("bm25_changes", "bm25_statistics")
+    ),
     "DELETE FROM bm25_workspaces WHERE workspace = %(workspace)s",
 )
 
@@ -59,6 +57,15 @@ VECTORS = """
     LIMIT %(limit)s
 """
 
+QUERY_LANGUAGES = "SELECT query_languages(%(workspace)s, %(default)s)"
+
+SET_DEFAULT = """
+    INSERT INTO default_languages (workspace, language) VALUES (%(workspace)s, %(language)s)
+    ON CONFLICT (workspace) DO UPDATE SET language = excluded.language
+"""
+
+CLEAR_DEFAULT = "DELETE FROM default_languages WHERE workspace = %(workspace)s"
+
 ATTEMPTS = 100
 RETRY_SECONDS = 0.2
 
@@ -72,7 +79,7 @@ class PostgresWorkspaces:
 
     async def remove(self, workspace: str) -> None:
         async with self._database.transaction(workspace) as connection:
-            for statement in (*HOLD_OFF_REFRESHES, *REMOVE):
+            for statement in (*LOCK_OUT_REFRESHES, *REMOVE):
                 await connection.execute(statement, {"workspace": workspace})
 
     async def abandoned(self, pattern: str, *, older_than_days: float) -> list[str]:
@@ -99,3 +106,22 @@ class PostgresWorkspaces:
         values = {"workspace": workspace, "limit": limit}
         rows = await self._database.fetch(VECTORS, values, workspace=workspace)
         return [tuple(embedding.to_list()) for (embedding,) in rows]
+
+
+class WorkspaceLanguages:
+    """The operator's choice of a language, then those that its chunks are in."""
+
+    def __init__(self, *, database: Database) -> None:
+        self._database = database
+
+    async def query_languages(self, workspace: str, *, default: str) -> tuple[str, ...]:
+        """Return the workspace's default language, else ``default``, then the others that its chunks are in."""
+        values = {"workspace": workspace, "default": default}
+        rows = await self._database.fetch(QUERY_LANGUAGES, values, workspace=workspace)
+        return tuple(rows[0][0]) if rows else (default,)
+
+    async def set_default(self, workspace: str, language: str | None) -> None:
+        """Set the language (ISO 639-1) that queries of the workspace are first read in; None: that of the settings."""
+        statement = CLEAR_DEFAULT if language is None else SET_DEFAULT
+        async with self._database.transaction(workspace) as connection:
+            await connection.execute(statement, {"workspace": workspace, "language": language})

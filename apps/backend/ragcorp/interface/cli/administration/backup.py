@@ -4,24 +4,23 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.console import Console
+from typer import Option
 
 from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.interface.cli.console.calls import Call
+from ragcorp.interface.cli.console.options import argument
 from ragcorp.interface.cli.console.output import plain
 from ragcorp.interface.cli.console.services import Backup
 
 MEGABYTE = 1_000_000
-_SHOWN = ("documents", "chunks", "api_keys", "memories", "conversation_turns", "entities", "facts", "episodes")
+_COUNTED = ("documents", "chunks", "api_keys", "memories", "conversation_turns", "entities", "facts", "episodes")
 
-File = Annotated[Path, typer.Argument(help="The file of the backup.", show_default=False)]
+File = Annotated[Path, argument(help="The file of the backup.")]
 
 
 async def backup(
-    call: Call,
-    file: File,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a file of that name.")] = False,
+    call: Call, file: File, force: Annotated[bool, Option("--force", help="Overwrite a file of that name.")] = False
 ) -> None:
     """Write the whole database to one file that only you may read: documents, keys and all. Services may go on.
 
@@ -35,9 +34,9 @@ async def backup(
 async def restore(
     call: Call,
     file: File,
-    listed: Annotated[bool, typer.Option("--list", help="Show what the backup holds, and change nothing.")] = False,
+    listed: Annotated[bool, Option("--list", help="Show what the backup holds, and change nothing.")] = False,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Replace a database that is not empty, after a backup of it beside FILE.")
+        bool, Option("--replace", help="Replace a database that is not empty, after a backup of it beside FILE.")
     ] = False,
 ) -> None:
     """Put a backup into an empty data folder or database: all of it, or nothing is changed.
@@ -75,5 +74,5 @@ def _print(console: Console, described: Backup) -> None:
             f"schema revision {described.revision}, embedding model {described.embedding_model or 'none'}"
         )
     )
-    shown = (f"{name} {described.rows[name]:,}" for name in _SHOWN if described.rows.get(name))
-    console.print(plain(", ".join(shown) or "no documents"))
+    counts = (f"{name} {described.rows[name]:,}" for name in _COUNTED if described.rows.get(name))
+    console.print(plain(", ".join(counts) or "no documents"))

@@ -2,11 +2,12 @@
 
 from typing import Annotated
 
-import typer
 from rich.table import Column
+from typer import Option
 
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
-from ragcorp.interface.cli.console.output import minutes, print_table
+from ragcorp.interface.cli.console.options import option
+from ragcorp.interface.cli.console.output import minutes, with_model
 
 ABOUT = "The cache of vectors, of all workspaces. Passages and items keep theirs whatever becomes of it."
 
@@ -34,35 +35,22 @@ async def status(call: Call) -> None:
         )
         for cached in models
     ]
-    call.output.result(
+    call.output.table(
         {
             "vectors": sum(cached.vectors for cached in models),
             "bytes": sum(cached.bytes for cached in models),
-            "models": [
-                {
-                    "model": cached.model.name,
-                    "dimensions": cached.model.dimensions,
-                    "active": cached.active,
-                    "vectors": cached.vectors,
-                    "bytes": cached.bytes,
-                    "oldest_use": cached.oldest_use,
-                }
-                for cached in models
-            ],
+            "models": [with_model(cached) for cached in models],
         },
-        lambda console: print_table(console, columns, rows),
+        columns,
+        rows,
     )
 
 
 async def prune(
     call: Call,
-    unused_days: Annotated[
-        float, typer.Option("--unused-days", help="Only what was not used for so many days; 0 for all.")
-    ],
-    model: Annotated[
-        str | None, typer.Option("--model", help="Only the vectors of this model, of any width.", show_default=False)
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing; say how many there are.")] = False,
+    unused_days: Annotated[float, Option("--unused-days", help="Only what was not used for so many days; 0 for all.")],
+    model: Annotated[str | None, option("--model", help="Only the vectors of this model, of any width.")] = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Remove nothing; say how many there are.")] = False,
 ) -> None:
     """Remove cached vectors that were not used for long. A passage that is stored again then costs a call again."""
     async with call.open() as session:

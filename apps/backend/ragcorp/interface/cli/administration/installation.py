@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.table import Column
+from typer import Option
 
 from ragcorp.domain.diagnosis import Check, CheckStatus
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.output import EXIT_FAILED, plain, print_table
+from ragcorp.interface.cli.console.options import option
+from ragcorp.interface.cli.console.output import EXIT_FAILED, plain
 from ragcorp.interface.cli.console.services import Migration, RowLevelSecurity, SettingRow
 
 STATUS_STYLES = {
@@ -23,14 +24,13 @@ STATUS_STYLES = {
 
 async def migrate(
     call: Call,
-    check: Annotated[bool, typer.Option("--check", help="Change nothing; exit code 1 if a migration is due.")] = False,
+    check: Annotated[bool, Option("--check", help="Change nothing; exit code 1 if a migration is due.")] = False,
     row_level_security: Annotated[
         RowLevelSecurity | None,
-        typer.Option(
+        option(
             "--row-level-security",
             help="off: conditions of the statements alone keep workspaces apart, for a server where nobody may mark "
             "functions LEAKPROOF. The choice stays until it is made anew.",
-            show_default=False,
         ),
     ] = None,
 ) -> int:
@@ -47,7 +47,7 @@ async def migrate(
     done = await call.services.migrate(call.target, row_level_security)
     call.output.line(
         {
-            "before": done.before.current,
+            "before": done.before,
             "after": done.after.current,
             "head": done.after.head,
             "up_to_date": done.after.current == done.after.head,
@@ -55,7 +55,7 @@ async def migrate(
             "left_to_a_superuser": list(done.left),
             "stop_older_processes": done.stop_older_processes,
         },
-        f"revision before: {done.before.current or 'none'}, after: {done.after.current}",
+        f"revision before: {done.before or 'none'}, after: {done.after.current}",
     )
     _note_open_work(call, done)
     return 0
@@ -97,9 +97,7 @@ async def config(call: Call) -> None:
         "origin",
         Column("description", ratio=1),
     )
-    call.output.result(
-        {"settings": [asdict(row) for row in rows]}, lambda console: print_table(console, columns, map(cells, rows))
-    )
+    call.output.table({"settings": [asdict(row) for row in rows]}, columns, map(cells, rows))
 
 
 async def doctor(call: Call) -> int:

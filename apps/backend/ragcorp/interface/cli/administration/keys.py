@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
 from rich.console import Console
-from rich.table import Table
+from typer import Option
 
 from ragcorp.application.keys.create import KeyRequest
 from ragcorp.application.keys.list import ListedKey
@@ -14,17 +13,25 @@ from ragcorp.domain.keys import ApiKey, Scope
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.cli.console.arguments import comma_separated
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
-from ragcorp.interface.cli.console.options import option
-from ragcorp.interface.cli.console.output import days, minutes, plain
+from ragcorp.interface.cli.console.options import argument, option
+from ragcorp.interface.cli.console.output import Cells, days, minutes, print_table
 
-COLUMNS = ("id", "state", "name", "workspace", "subject", "clearance", "scopes", "expires", "last use")
+KEY_CELLS: Cells[ListedKey] = {
+    "id": lambda entry: entry.key.id,
+    "state": lambda entry: entry.state,
+    "name": lambda entry: entry.key.name,
+    "workspace": lambda entry: entry.key.principal.workspace,
+    "subject": lambda entry: entry.key.principal.subject,
+    "clearance": lambda entry: entry.key.principal.clearance.label,
+    "scopes": lambda entry: scopes_of(entry.key),
+    "expires": lambda entry: days(entry.key.expires_at),
+    "last use": lambda entry: minutes(entry.key.last_used_at),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeyOptions:
-    """Rights and name of a new key."""
-
-    scopes: Annotated[str, typer.Option("--scopes", help="search, ask, ingest, tools, admin, with commas between.")] = (
+    scopes: Annotated[str, Option("--scopes", help="search, ask, ingest, tools, admin, with commas between.")] = (
         "search,ask"
     )
     workspace: Annotated[
@@ -33,7 +40,7 @@ class KeyOptions:
     subject: Annotated[str | None, option("--subject", help="Whom it stands for; else the key's id.")] = None
     groups: Annotated[str, option("--groups", help="The subject's groups, with commas between.")] = ""
     clearance: Annotated[
-        str, typer.Option("--clearance", help="What it may read at most: public, normal, confidential, restricted.")
+        str, Option("--clearance", help="What it may read at most: public, normal, confidential, restricted.")
     ] = Sensitivity.NORMAL.label
     name: Annotated[str, option("--name", help="What it is for, in the list.")] = ""
     expires_in_days: Annotated[float | None, option("--expires-in-days", help="When it ends; else never.")] = None
@@ -51,14 +58,14 @@ class KeyOptions:
         )
 
 
-async def create(call: Call, wanted: KeyOptions) -> None:
+async def create(call: Call, options: KeyOptions) -> None:
     """Make a key and print it, this once: it is not kept, only a digest of it is.
 
     Once there is a key, the service answers nobody without one, on its own machine neither.
     """
-    wanted.request(workspace="")  # wrong input is refused before anything is opened
+    options.request(workspace="")  # wrong input is refused before anything is opened
     async with call.services.keys(call.target) as keys:
-        created = await keys.create.create(wanted.request(workspace=keys.workspace))
+        created = await keys.create.create(options.request(workspace=keys.workspace))
     call.output.line({"credential": created.credential, **key_document(created.key)}, created.credential)
     call.output.note(
         f"Key {created.key.id} of workspace {created.key.principal.workspace}: {scopes_of(created.key)}. "
@@ -79,10 +86,7 @@ async def list_keys(
 
 
 async def revoke(
-    call: Call,
-    key_id: Annotated[
-        str, typer.Argument(metavar="ID", help="The part of the key before the dot.", show_default=False)
-    ],
+    call: Call, key_id: Annotated[str, argument(metavar="ID", help="The part of the key before the dot.")]
 ) -> None:
     """End a key for good. A running service notices within KEY_CACHE_SECONDS."""
     async with call.services.keys(call.target) as keys:
@@ -94,7 +98,6 @@ KEY_COMMANDS: dict[str, CommandFunction] = {"create": create, "list": list_keys,
 
 
 def key_document(key: ApiKey) -> dict[str, object]:
-    """Return a key without its secret."""
     return {
         "id": key.id,
         "name": key.name,
@@ -111,25 +114,11 @@ def key_document(key: ApiKey) -> dict[str, object]:
 
 
 def _print_keys(console: Console, keys: Sequence[ListedKey]) -> None:
-    if not keys:
-        console.print(plain("There are no keys. `ragcorp keys create` makes one."))
-        return
-    table = Table(*COLUMNS, box=None)
-    for entry in keys:
-        key = entry.key
-        cells = (
-            key.id,
-            str(entry.state),
-            key.name,
-            key.principal.workspace,
-            key.principal.subject,
-            key.principal.clearance.label,
-            scopes_of(key),
-            days(key.expires_at),
-            minutes(key.last_used_at),
-        )
-        table.add_row(*map(plain, cells))
-    console.print(table)
+    if keys:
+        rows = ([cell(entry) for cell in KEY_CELLS.values()] for entry in keys)
+        print_table(console, tuple(KEY_CELLS), rows, box=None)
+    else:
+        console.print("There are no keys. `ragcorp keys create` makes one.")
 
 
 def scopes_of(key: ApiKey) -> str:

@@ -2,16 +2,17 @@
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.interface.cli.console.calls import Call
+from ragcorp.interface.cli.console.options import argument
 
 
 async def language(
     call: Call,
-    code: Annotated[str | None, typer.Argument(help="Language code, as es, en or pt.", show_default=False)] = None,
-    unset: Annotated[bool, typer.Option("--unset", help="Go back to DEFAULT_LANGUAGE.")] = False,
+    code: Annotated[str | None, argument(help="Language code, as es, en or pt.")] = None,
+    unset: Annotated[bool, Option("--unset", help="Go back to DEFAULT_LANGUAGE.")] = False,
 ) -> None:
     """Show or choose the language in which queries are read first; the documents' languages follow it."""
     if code is not None and unset:

@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.table import Column
+from typer import Option
 
 from ragcorp.application.embedding.reembed import ReembedOutcome, ReembedStatus
 from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.ports.embeddings import ModelState
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import option
-from ragcorp.interface.cli.console.output import plain, print_table
+from ragcorp.interface.cli.console.output import plain, with_model
 from ragcorp.interface.cli.console.progress import PacedReports
 from ragcorp.interface.cli.console.services import ModelChoice
 from ragcorp.interface.cli.documents.vectors import resumable
@@ -34,19 +33,17 @@ OUTCOMES = {
 
 @dataclass(frozen=True, kw_only=True)
 class ReembedOptions:
-    """The task, and the model that it is about."""
-
     model: Annotated[str | None, option("--model", help="The model whose vectors are made.")] = None
     dimensions: Annotated[int | None, option("--dimensions", help="Width of its vectors.")] = None
     provider: Annotated[
         str | None, option("--provider", help="local or openai; without it, whichever has the model.")
     ] = None
-    no_switch: Annotated[bool, typer.Option("--no-switch", help="Make everything ready, and go on as before.")] = False
+    no_switch: Annotated[bool, Option("--no-switch", help="Make everything ready, and go on as before.")] = False
     switch_back: Annotated[
-        bool, typer.Option("--switch-back", help="Make the model before this one the active one again.")
+        bool, Option("--switch-back", help="Make the model before this one the active one again.")
     ] = False
     drop: Annotated[str | None, option("--drop", help="Remove the vectors of a model that is not active.")] = None
-    status: Annotated[bool, typer.Option("--status", help="Show the models that there are vectors of.")] = False
+    status: Annotated[bool, Option("--status", help="Show the models that there are vectors of.")] = False
 
     def require_one_task(self) -> None:
         """Raise InvalidInputError unless the options name one task, and only options of that task."""
@@ -64,23 +61,23 @@ class ReembedOptions:
         )
 
 
-async def reembed(call: Call, wanted: ReembedOptions) -> None:
+async def reembed(call: Call, options: ReembedOptions) -> None:
     """Make the vectors of another embedding model beside those in use, then switch to them. Searches go on meanwhile.
 
     A run that was stopped goes on where it was. Restart services with the new EMBEDDING_MODEL and EMBEDDING_DIM after
     the switch: until then they answer with the old vectors, which stay until --drop.
     """
-    wanted.require_one_task()
-    call.output.json_lines = not wanted.status
-    if wanted.status:
+    options.require_one_task()
+    call.output.json_lines = not options.status
+    if options.status:
         await _status(call)
-    elif wanted.drop is not None:
-        await _drop(call, wanted.drop, wanted.dimensions)
-    elif wanted.switch_back:
-        await _switch_back(call, wanted.model, wanted.dimensions)
-    elif wanted.model is not None:
-        choice = ModelChoice(name=wanted.model, dimensions=wanted.dimensions, provider=wanted.provider)
-        await _reembed(call, choice, switch=not wanted.no_switch)
+    elif options.drop is not None:
+        await _drop(call, options.drop, options.dimensions)
+    elif options.switch_back:
+        await _switch_back(call, options.model, options.dimensions)
+    elif options.model is not None:
+        choice = ModelChoice(name=options.model, dimensions=options.dimensions, provider=options.provider)
+        await _reembed(call, choice, switch=not options.no_switch)
 
 
 async def _reembed(call: Call, choice: ModelChoice, *, switch: bool) -> None:
@@ -90,16 +87,7 @@ async def _reembed(call: Call, choice: ModelChoice, *, switch: bool) -> None:
         with resumable(call, "Stopped. What is made stays: run the same command again to go on."):
             done = await models.reembed.reembed(switch=switch, progress=partial(_progress, call))
     call.output.result(
-        {
-            "event": "done",
-            "status": done.status.value,
-            "model": done.model.name,
-            "dimensions": done.model.dimensions,
-            "embedded": done.embedded,
-            "known": done.known,
-            "rejected": done.rejected,
-            "waiting": done.waiting,
-        },
+        {"event": "done", "status": done.status.value, **with_model(done)},
         lambda console: _print_outcome(console, done),
     )
 
@@ -110,7 +98,7 @@ async def _switch_back(call: Call, name: str | None, dimensions: int | None) -> 
             name=name, dimensions=dimensions, progress=partial(_progress, call)
         )
     call.output.line(
-        {"event": "done", "status": "switched", **_document(state)},
+        {"event": "done", "status": "switched", **with_model(state)},
         f"{_named(state.model)} is the active model again; {state.missing:,} texts wait for its vector. "
         + _restart(state.model),
     )
@@ -140,9 +128,7 @@ async def _status(call: Call) -> None:
         )
         for state in states
     ]
-    call.output.result(
-        {"models": [_document(state) for state in states]}, lambda console: print_table(console, columns, rows)
-    )
+    call.output.table({"models": [with_model(state) for state in states]}, columns, rows)
 
 
 @contextmanager
@@ -177,18 +163,6 @@ def _require_use(option: str, given: bool, *, used: bool, by: str) -> None:
         raise InvalidInputError(
             f"{option} says nothing here.", field=option, remedy=f"Leave it out; it goes with {by}."
         )
-
-
-def _document(state: ModelState) -> dict[str, object]:
-    return {
-        "model": state.model.name,
-        "dimensions": state.model.dimensions,
-        "active": state.active,
-        "vectors": state.vectors,
-        "missing": state.missing,
-        "indexes": state.indexes,
-        "all_indexes": state.all_indexes,
-    }
 
 
 def _print_outcome(console: Console, done: ReembedOutcome) -> None:

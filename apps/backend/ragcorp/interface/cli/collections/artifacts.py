@@ -4,8 +4,8 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-import typer
 from rich.console import Console
+from typer import Option
 
 from ragcorp.application.documents.edit_chunk import ChunkEdit
 from ragcorp.application.validation.item_changes import AttributeChange
@@ -17,7 +17,7 @@ from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.interface.cli.collections.items import require_change
 from ragcorp.interface.cli.console import options
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.options import PageOptions, kept
+from ragcorp.interface.cli.console.options import PageOptions, argument, option, or_keep
 from ragcorp.interface.cli.console.output import Cells, plain, shortened
 from ragcorp.interface.cli.documents.commands import DOCUMENT_CELLS, confirm
 from ragcorp.interface.cli.documents.vectors import embed_batch
@@ -25,10 +25,8 @@ from ragcorp.interface.request_values import text_file
 from ragcorp.interface.shapes.items import artifact_outcome, chunk_edited, stored_artifact, stored_chunk
 from ragcorp.interface.shapes.json_text import json_object
 
-ChunkId = Annotated[str, typer.Argument(metavar="CHUNK_ID", help="The passage's id.", show_default=False)]
-Artifact = Annotated[
-    str, typer.Argument(metavar="ARTIFACT", help="The external_id of the artifact.", show_default=False)
-]
+ChunkId = Annotated[str, argument(metavar="CHUNK_ID", help="The passage's id.")]
+Artifact = Annotated[str, argument(metavar="ARTIFACT", help="The external_id of the artifact.")]
 
 CHUNK_CELLS: Cells[Chunk] = {
     "id": lambda chunk: chunk.id,
@@ -43,14 +41,14 @@ CHUNK_CELLS: Cells[Chunk] = {
 class ArtifactOptions(options.ItemOptions):
     """Attributes of a document."""
 
-    title: Annotated[str | None, typer.Option("--title", help="Its title.", show_default=False)] = None
+    title: Annotated[str | None, option("--title", help="Its title.")] = None
 
     def attributes(self, *, kind: str, default_language: str) -> DocumentAttributes:
         described = super().attributes(kind=kind, default_language=default_language)
         return replace(described, title=self.title or "")
 
     def change(self) -> AttributeChange:
-        return replace(super().change(), title=kept(self.title))
+        return replace(super().change(), title=or_keep(self.title))
 
 
 async def add_artifact(
@@ -112,9 +110,7 @@ async def get_artifact(call: Call, external_id: options.ItemId) -> None:
 async def list_chunks(
     call: Call,
     page: PageOptions,
-    artifact: Annotated[
-        str | None, typer.Option("--artifact", help="Those of this document only.", show_default=False)
-    ] = None,
+    artifact: Annotated[str | None, option("--artifact", help="Those of this document only.")] = None,
 ) -> None:
     """List passages in the order of their documents and of the text."""
     selection = ChunkSelection(prefix=page.prefix, artifact=artifact, filters=page.conditions)
@@ -137,7 +133,7 @@ async def add_chunk(
     artifact: Artifact,
     text: options.Text,
     after: Annotated[
-        int | None, typer.Option("--after", min=0, help="Behind the passage of this index [at the end].")
+        int | None, Option("--after", min=0, help="Behind the passage of this index [at the end].")
     ] = None,
     no_embed: options.NoEmbed = False,
 ) -> None:

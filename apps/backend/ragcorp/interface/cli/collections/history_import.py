@@ -2,12 +2,10 @@
 
 from typing import Annotated
 
-import typer
-
 from ragcorp.application.memory.chat_turns import TurnDefaults
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.lines import print_line_failures, store_lines, write_totals
-from ragcorp.interface.cli.console.options import Lines, NoEmbed, ReaderOptions
+from ragcorp.interface.cli.console.options import Lines, NoEmbed, ReaderOptions, option
 from ragcorp.interface.cli.console.output import EXIT_FAILED
 from ragcorp.interface.cli.documents.vectors import embed_with_progress, resumable
 
@@ -16,9 +14,7 @@ async def import_history(
     call: Call,
     file: Lines,
     readers: ReaderOptions,
-    session: Annotated[
-        str | None, typer.Option("--session", help="The conversation of turns that name none.", show_default=False)
-    ] = None,
+    session: Annotated[str | None, option("--session", help="The conversation of turns that name none.")] = None,
     no_embed: NoEmbed = False,
 ) -> int:
     """Import a chat export: one JSON object a line, with text, time, speaker and session under their usual names.

@@ -3,15 +3,14 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
 from ragcorp.application.validation.item_changes import ItemChange
 from ragcorp.application.validation.item_drafts import item_draft
-from ragcorp.domain.collections import TURN, Collection, Item, ItemOutcome, ItemSelection, MemoryKind
+from ragcorp.domain.collections import TURN, Collection, Item, ItemSelection, MemoryKind
+from ragcorp.domain.documents import WriteOutcome
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.interface.cli.console import options
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
-from ragcorp.interface.cli.console.options import PageOptions, SelectionOptions, kept
+from ragcorp.interface.cli.console.options import PageOptions, SelectionOptions, option, or_keep
 from ragcorp.interface.cli.console.output import Cells, minutes, shortened
 from ragcorp.interface.cli.documents.commands import delete_one_or_selection, require_one_or_selection
 from ragcorp.interface.cli.documents.vectors import embed_batch
@@ -33,13 +32,10 @@ ITEM_CELLS: Cells[Item] = {
 class TurnOptions(options.ItemOptions):
     """Attributes of an item, with its conversation."""
 
-    session: Annotated[
-        str | None, typer.Option("--session", help="The conversation that it belongs to.", show_default=False)
-    ] = None
-    speaker: Annotated[str | None, typer.Option("--speaker", help="Who said it.", show_default=False)] = None
+    session: Annotated[str | None, option("--session", help="The conversation that it belongs to.")] = None
+    speaker: Annotated[str | None, option("--speaker", help="Who said it.")] = None
     entity: Annotated[
-        list[str] | None,
-        typer.Option("--entity", metavar="NAME", help="Whom or what it names; may be given again.", show_default=False),
+        list[str] | None, option("--entity", metavar="NAME", help="Whom or what it names; may be given again.")
     ] = None
 
 
@@ -88,11 +84,11 @@ class ItemCommands:
     ) -> None:
         """Change what is given; all else stays. --metadata and --entity replace all that there was."""
         change = ItemChange(
-            text=kept(text),
+            text=or_keep(text),
             attributes=described.change(),
-            session=kept(described.session),
-            speaker=kept(described.speaker),
-            entities=kept(described.entity),
+            session=or_keep(described.session),
+            speaker=or_keep(described.speaker),
+            entities=or_keep(described.entity),
         )
         require_change(change != ItemChange())
         async with call.open() as session:
@@ -133,7 +129,7 @@ class ItemCommands:
                 yes=yes,
             )
 
-    def _show(self, call: Call, outcome: ItemOutcome) -> None:
+    def _show(self, call: Call, outcome: WriteOutcome) -> None:
         call.output.line(item_outcome(self._collection, outcome), f"{outcome.external_id} {outcome.status}")
 
 

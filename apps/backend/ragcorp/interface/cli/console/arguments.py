@@ -24,10 +24,7 @@ def parse_pairs(pairs: Sequence[str], *, option: str) -> dict[str, object]:
 
 
 def parse_filter_pairs(pairs: Sequence[str] | None) -> Filters:
-    """Return the filters of ``language=es`` or ``year={"$gte": 2025}``. Raises InvalidInputError.
-
-    The value of a field is text, even where it looks like a number: ``external_id=5``.
-    """
+    """Return the filters of ``language=es`` or ``year={"$gte": 2025}``; values are text. Raises InvalidInputError."""
     return parse_filters(_filters(pairs))
 
 
@@ -69,7 +66,6 @@ def parse_weights(text: str | None) -> dict[str, float]:
 
 
 def comma_separated(text: str) -> list[str]:
-    """Return the parts of ``a, b``."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 

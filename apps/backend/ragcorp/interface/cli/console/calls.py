@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer import Option
 
 from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.interface.cli.console.output import Output
@@ -21,22 +22,18 @@ CommandFunction = Callable[..., Coroutine[Any, Any, int | None]]
 
 DataDir = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--data-dir",
         help="Folder of the embedded PostgreSQL [RAGCORP_DATA_DIR]. Given here, it wins over DATABASE_URL.",
         show_default=False,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Write one JSON document to stdout, and nothing else.")]
-Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Log more, and show where an unexpected error came from.")
-]
+Json = Annotated[bool, Option("--json", help="Write one JSON document to stdout, and nothing else.")]
+Verbose = Annotated[bool, Option("--verbose", "-v", help="Log more, and show where an unexpected error came from.")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CommonOptions:
-    """The options of every command."""
-
     data_dir: DataDir = None
     json: Json = False
     verbose: Verbose = False
@@ -67,17 +64,13 @@ class Call:
         return self.services.open(self.target)
 
     def progress(self, task: str, unit: str) -> AbstractContextManager[Report]:
-        """Show a task's progress on stderr."""
         return progress(self.output.notes, task, unit=unit)
 
 
 def add_commands(
     app: typer.Typer, commands: Mapping[str, CommandFunction], *, services: Services, output: Output
 ) -> None:
-    """Register each function as a command: ``function(call, ...)`` returns the exit code, None for 0.
-
-    A parameter whose type is a dataclass is a group: each field of it becomes an option.
-    """
+    """Register each ``function(call, ...)``, which returns the exit code; a dataclass parameter groups options."""
     for name, function in commands.items():
         app.command(name)(_command(function, services, output))
 
@@ -134,10 +127,7 @@ def run_until_stopped(
     *,
     second: SecondSignal,
 ) -> int | None:
-    """Run ``main``. The first SIGINT, SIGTERM or SIGHUP cancels it; each further one runs the action of ``second``.
-
-    Raises CancelledError if ``main`` ends by the cancellation.
-    """
+    """Run ``main``; the first SIGINT, SIGTERM or SIGHUP cancels it, later ones run the action of ``second``."""
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         return runner.run(_stoppable(main, second))
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from ragcorp.application.validation.json_lines import LineFailure, LinesDone
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.output import Output, error_document, print_table
+from ragcorp.interface.cli.console.output import Output, error_document
 from ragcorp.interface.line_files import lines_of, opened_lines
 
 MAX_SHOWN_FAILURES = 50
@@ -19,10 +19,7 @@ Stored = TypeVar("Stored")
 async def store_lines(
     call: Call, file: str, task: str, store: Callable[[Iterable[bytes], LinesDone], Awaitable[Stored]]
 ) -> Stored:
-    """Store the JSON lines of a file, or of stdin for ``-``, with a progress bar.
-
-    Raises MissingFileError or InvalidInputError.
-    """
+    """Store the JSON lines of a file, or of stdin (``-``). Raises MissingFileError or InvalidInputError."""
     with call.progress(task, "lines") as report:
         if file == "-":
             return await store(lines_of(sys.stdin.buffer), lambda count: report(count, count))
@@ -43,6 +40,4 @@ def print_line_failures(output: Output, failures: Sequence[LineFailure], *, coun
 def write_totals(output: Output, totals: Mapping[str, int], failures: Sequence[LineFailure], **more: object) -> None:
     """Write the totals as a table of one row; with --json also the bad lines and ``more``."""
     bad = [{"line": failure.line, "error": error_document(failure.error)} for failure in failures]
-    output.result(
-        {**totals, "failures": bad, **more}, lambda console: print_table(console, tuple(totals), [totals.values()])
-    )
+    output.table({**totals, "failures": bad, **more}, tuple(totals), [totals.values()])

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import partial
 from typing import Annotated, TypeVar
 
-import typer
+from typer import Argument, Option
 
 from ragcorp.application.memory.chat_turns import moment
 from ragcorp.application.validation.item_changes import KEEP, AttributeChange, Keep
@@ -15,18 +15,9 @@ from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.cli.console.arguments import parse_pairs, parse_selection_pairs
+from ragcorp.interface.request_values import choice
 
 Value = TypeVar("Value")
-
-
-def scope_of(option: str) -> VisibilityScope:
-    """Raises InvalidInputError."""
-    try:
-        return VisibilityScope(option)
-    except ValueError:
-        raise InvalidInputError(
-            "--scope is not a known one.", field="--scope", limit=", ".join(VisibilityScope), remedy="Use one of these."
-        ) from None
 
 
 def time_of(option: str) -> datetime:
@@ -51,27 +42,27 @@ def text_of(argument: str) -> str:
         raise InvalidInputError("stdin is not UTF-8.", field="TEXT", remedy="Send the text in UTF-8.") from None
 
 
-def kept(value: Value | None) -> Value | Keep:
-    """Return the value of an option in a change: an option that is not given changes nothing."""
+def or_keep(value: Value | None) -> Value | Keep:
+    """Return an option's value, KEEP if it is not given."""
     return KEEP if value is None else value
 
 
-argument = partial(typer.Argument, show_default=False)
-option = partial(typer.Option, show_default=False)
+argument = partial(Argument, show_default=False)
+option = partial(Option, show_default=False)
 _repeated = partial(option, metavar="KEY=VALUE")
 
 Text = Annotated[
-    str, typer.Argument(metavar="TEXT", parser=text_of, help="The text; - reads it from stdin.", show_default=False)
+    str, Argument(metavar="TEXT", parser=text_of, help="The text; - reads it from stdin.", show_default=False)
 ]
 NewText = Annotated[
     str | None, option("--text", parser=text_of, metavar="TEXT", help="Another text; - reads it from stdin.")
 ]
-ItemId = Annotated[str, typer.Argument(metavar="EXTERNAL_ID", help="The item's own name.", show_default=False)]
-OptionalId = Annotated[str | None, typer.Argument(metavar="[EXTERNAL_ID]", help="One of them.", show_default=False)]
+ItemId = Annotated[str, Argument(metavar="EXTERNAL_ID", help="The item's own name.", show_default=False)]
+OptionalId = Annotated[str | None, Argument(metavar="[EXTERNAL_ID]", help="One of them.", show_default=False)]
 ExternalId = Annotated[
     str | None, option("--external-id", help="The item's own name; left out, one is made of the content.")
 ]
-Lines = Annotated[str, typer.Argument(metavar="FILE", help="JSON lines; - reads stdin.", show_default=False)]
+Lines = Annotated[str, Argument(metavar="FILE", help="JSON lines; - reads stdin.", show_default=False)]
 Language = Annotated[str | None, option("--language", help="ISO 639-1 code [DEFAULT_LANGUAGE].")]
 Metadata = Annotated[list[str] | None, _repeated("--metadata", help="Kept with it; may be given again.")]
 Filter = Annotated[
@@ -82,16 +73,16 @@ Filter = Annotated[
         'has operators: year={"$gte": 2025}.',
     ),
 ]
-Limit = Annotated[int, typer.Option("--limit", "-n", help="Entries of one page.")]
+Limit = Annotated[int, Option("--limit", "-n", help="Entries of one page.")]
 Cursor = Annotated[str | None, option("--cursor", help="The next page: as the last one named it.")]
 NoEmbed = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--no-embed",
         help="Leave the vectors to a running service, or to `ragcorp embed --pending`; text is found at once.",
     ),
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
 Profile = Annotated[
     str | None,
     option(
@@ -104,8 +95,6 @@ Profile = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class SelectionOptions:
-    """Selects stored things by name and by filters."""
-
     prefix: Annotated[str, option("--prefix", help="Those whose external_id starts so.")] = ""
     filters: Filter = None
 
@@ -117,16 +106,12 @@ class SelectionOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class PageOptions(SelectionOptions):
-    """A page of a list."""
-
     limit: Limit = 50
     cursor: Cursor = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReaderOptions:
-    """Language, and who may read it."""
-
     language: Language = None
     sensitivity: Annotated[
         Sensitivity | None,
@@ -139,7 +124,12 @@ class ReaderOptions:
     ] = None
     scope: Annotated[
         VisibilityScope | None,
-        option("--scope", parser=scope_of, metavar="SCOPE", help="Who may read it: workspace, group or private."),
+        option(
+            "--scope",
+            parser=lambda scope: choice(VisibilityScope, scope, field="--scope"),
+            metavar="SCOPE",
+            help="Who may read it: workspace, group or private.",
+        ),
     ] = None
     owner: Annotated[str | None, option("--owner", help="The group that it belongs to.")] = None
 
@@ -156,8 +146,6 @@ class ReaderOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class DescriptionOptions(ReaderOptions):
-    """Readers and metadata."""
-
     metadata: Metadata = None
 
     def attributes(self, *, kind: str, default_language: str) -> DocumentAttributes:
@@ -168,8 +156,6 @@ class DescriptionOptions(ReaderOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ItemOptions(DescriptionOptions):
-    """Attributes of an item or a document."""
-
     kind: Annotated[
         str | None,
         option("--type", "--kind", help="What it is; of memory: fact, preference, person, place or relationship."),
@@ -193,11 +179,11 @@ class ItemOptions(DescriptionOptions):
     def change(self) -> AttributeChange:
         """Return the change that the options name. Raises InvalidInputError."""
         return AttributeChange(
-            artifact_type=kept(self.kind),
-            language=kept(self.language),
-            sensitivity=kept(self.sensitivity),
-            visibility_scope=kept(self.scope),
-            owner=kept(self.owner),
-            occurred_at=kept(self.occurred_at),
+            artifact_type=or_keep(self.kind),
+            language=or_keep(self.language),
+            sensitivity=or_keep(self.sensitivity),
+            visibility_scope=or_keep(self.scope),
+            owner=or_keep(self.owner),
+            occurred_at=or_keep(self.occurred_at),
             metadata=KEEP if self.metadata is None else parse_pairs(self.metadata, option="--metadata"),
         )

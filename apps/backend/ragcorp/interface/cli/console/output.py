@@ -1,17 +1,17 @@
-"""Output of a command: results to stdout, everything else to stderr.
-
-With ``--json`` stdout contains one JSON document and nothing else, in success and in failure.
-"""
+"""Output of a command: results to stdout, all else to stderr. With ``--json`` stdout is one JSON document."""
 
 import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from datetime import datetime
 from io import TextIOWrapper
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
+from rich.box import HEAVY_HEAD, Box
 from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
@@ -35,7 +35,6 @@ EXIT_INTERRUPTED = 130
 FILE_ERROR = "[ERROR: "
 
 FILE_WIDTH = 200
-"""Columns of a table in a file or a pipe."""
 
 SHORT_CHARACTERS = 80
 """Characters of a text in a table's cell."""
@@ -48,15 +47,12 @@ del _CONTROLS[0x0A], _CONTROLS[0x09]
 Thing = TypeVar("Thing")
 
 Cells = Mapping[str, Callable[[Thing], object]]
-"""The cells of a row, by the heading of their column."""
 
 _UNESCAPED = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Controls that JSON does not escape and a terminal obeys."""
 
 
 class Output:
-    """The two streams of a command."""
-
     def __init__(self, *, json: bool, stdout: TextIOWrapper, stderr: TextIOWrapper) -> None:
         self.json = json
         self.json_lines = False
@@ -75,6 +71,11 @@ class Output:
     def line(self, document: Mapping[str, object], text: str | Text) -> None:
         """Write a result that is one line for people."""
         self.result(document, lambda console: console.print(plain(text) if isinstance(text, str) else text))
+
+    def table(
+        self, document: Mapping[str, object], columns: Sequence[str | Column], rows: Iterable[Iterable[object]]
+    ) -> None:
+        self.result(document, lambda console: print_table(console, columns, rows))
 
     def values(self, document: Mapping[str, object]) -> None:
         """Write one thing: a table of names and values for people."""
@@ -105,28 +106,23 @@ class Output:
     def write_json(self, document: Mapping[str, object]) -> None:
         indent = None if self.json_lines else 2
         text = json.dumps(document, ensure_ascii=False, indent=indent, default=mapping_or_text)
-        self._stdout.write(_UNESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
+        self._stdout.write(_UNESCAPED.sub(lambda control: f"\\u{ord(control[0]):04x}", text) + "\n")
         self._stdout.flush()
 
     def write_bytes(self, content: bytes) -> None:
-        """Write a file's content to stdout unchanged."""
         self._stdout.flush()
         self._stdout.buffer.write(content)
         self._stdout.buffer.flush()
 
     def leave_stdout(self) -> None:
         """Send stdout to the null device, including what is buffered: nothing reads it any more."""
-        with suppress(OSError):
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self._stdout.fileno())
-            os.close(nowhere)
+        with suppress(OSError), Path(os.devnull).open("wb") as null:
+            os.dup2(null.fileno(), self._stdout.fileno())
 
     def note(self, text: str, *, style: str = "") -> None:
-        """Write a line to stderr."""
         self.notes.print(plain(text, style=style))
 
     def failure(self, place: str, error: RagcorpError, *, field: str | None = None) -> None:
-        """Write to stderr that one file or line failed."""
         line = plain(place, style="red")
         line.append_text(plain(f": {f'{field}: ' if field else ''}{sentences(error_document(error))}"))
         self.notes.print(line)
@@ -143,21 +139,25 @@ class Output:
         self.notes.print(line)
 
 
-def print_table(console: Console, columns: Sequence[str | Column] | None, rows: Iterable[Iterable[object]]) -> None:
+def print_table(
+    console: Console,
+    columns: Sequence[str | Column] | None,
+    rows: Iterable[Iterable[object]],
+    *,
+    box: Box | None = HEAVY_HEAD,
+) -> None:
     """Print a table; None is an empty cell. Without ``columns`` there is neither a header nor a box."""
-    table = Table(show_header=False, box=None) if columns is None else Table(*columns)
+    table = Table(show_header=False, box=None) if columns is None else Table(*columns, box=box)
     for row in rows:
         table.add_row(*("" if cell is None else cell if isinstance(cell, Text) else plain(str(cell)) for cell in row))
     console.print(table)
 
 
 def minutes(moment: datetime | None) -> str:
-    """Return a time for a table's cell."""
     return f"{moment:%Y-%m-%d %H:%M}" if moment else ""
 
 
 def days(moment: datetime | None) -> str:
-    """Return a date for a table's cell."""
     return f"{moment:%Y-%m-%d}" if moment else ""
 
 
@@ -189,7 +189,6 @@ def sentences(error: Mapping[str, object]) -> str:
 
 
 def error_document(error: RagcorpError) -> dict[str, object]:
-    """Return an error as --json shows it."""
     return {
         "code": error.code,
         "message": error.message,
@@ -204,3 +203,10 @@ def exit_code(error: RagcorpError) -> int:
     if isinstance(error, InvalidInputError | ConfigurationError | MissingFileError | FileAccessError):
         return EXIT_USAGE
     return EXIT_UNAVAILABLE if isinstance(error, SourceUnavailableError) else EXIT_FAILED
+
+
+def with_model(described: Any) -> dict[str, object]:
+    """Return a dataclass as a document, with its embedding model as name and dimensions."""
+    values = asdict(described)
+    model = values.pop("model")
+    return {"model": model["name"], "dimensions": model["dimensions"], **values}

@@ -63,8 +63,6 @@ def _bar(console: Console, unit: str) -> Progress:
 
 
 class _RateColumn(ProgressColumn):
-    """Units per second."""
-
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
         return Text("" if speed is None else f"{speed:,.1f}/s", style="dim")

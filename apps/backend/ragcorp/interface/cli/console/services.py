@@ -83,10 +83,7 @@ OnListening = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningService:
-    """A session with a service ready to start; ``run`` returns when the service was stopped.
-
-    ``hurry`` ends open requests at once; ``access`` says who may call the service.
-    """
+    """A session with a service: ``run`` returns once it is stopped, ``hurry`` ends open requests."""
 
     session: Session
     run: Callable[[OnListening], Awaitable[None]]
@@ -131,7 +128,6 @@ class Evaluation:
 
 
 Plot = Callable[[Path, str, Mapping[str, RunReport]], None]
-"""Draws the reports of runs, by name, under a title, into a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,8 +145,6 @@ class EvaluationFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileTools:
-    """Searches and reads the user's own files, without a database."""
-
     grep: GrepFiles
     read_file: ReadFile
     principal: Principal
@@ -173,12 +167,9 @@ class RowLevelSecurity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migration:
-    """``left`` are statements that a superuser must still run, so that searches use their indexes.
+    """The result of a migration; ``left`` are statements that a superuser must still run for fast searches."""
 
-    ``stop_older_processes``: processes of an older version see no rows any more.
-    """
-
-    before: SchemaState
+    before: str | None
     after: SchemaState
     row_level_security: RowLevelSecurity
     left: Sequence[str]
@@ -229,8 +220,6 @@ class Models:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingRow:
-    """A setting with its secrets masked."""
-
     name: str
     value: str | int | float | bool | None
     origin: str

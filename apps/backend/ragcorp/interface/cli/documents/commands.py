@@ -6,18 +6,19 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from ragcorp.domain.documents import Document
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.options import OptionalId, PageOptions, SelectionOptions, Yes
+from ragcorp.interface.cli.console.options import OptionalId, PageOptions, SelectionOptions, Yes, argument, option
 from ragcorp.interface.cli.console.output import Cells, minutes, plain
-from ragcorp.interface.shapes.documents import stored, stored_document
+from ragcorp.interface.shapes.documents import Stored, stored_document
 from ragcorp.interface.shapes.json_text import json_object
+from ragcorp.interface.shapes.values import filled
 
-ExternalId = Annotated[str, typer.Argument(metavar="EXTERNAL_ID", help="The document's own name.", show_default=False)]
+ExternalId = Annotated[str, argument(metavar="EXTERNAL_ID", help="The document's own name.")]
 
 DOCUMENT_CELLS: Cells[Document] = {
     "external_id": lambda document: document.external_id,
@@ -32,7 +33,7 @@ DOCUMENT_CELLS: Cells[Document] = {
 async def list_documents(
     call: Call,
     page: PageOptions,
-    deleted: Annotated[bool, typer.Option("--deleted", help="Those that were deleted and can be restored.")] = False,
+    deleted: Annotated[bool, Option("--deleted", help="Those that were deleted and can be restored.")] = False,
 ) -> None:
     """List documents in the order of their external_id."""
     selection = DocumentSelection(prefix=page.prefix, filters=page.conditions, deleted=deleted)
@@ -53,9 +54,7 @@ async def show(call: Call, external_id: ExternalId) -> None:
 async def content(
     call: Call,
     external_id: ExternalId,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write it to this file, not to stdout.", show_default=False)
-    ] = None,
+    output: Annotated[Path | None, option("--output", "-o", help="Write it to this file, not to stdout.")] = None,
 ) -> None:
     """Give back the original, byte for byte."""
     async with call.open() as session:
@@ -106,7 +105,7 @@ async def restore(call: Call, external_id: ExternalId) -> None:
     async with call.open() as session:
         result = await session.use_cases.restore.restore(external_id, principal=session.principal)
     call.output.line(
-        stored(result),
+        filled(Stored, result),
         f"{result.external_id} is back: {result.chunks:,} passages, {result.pending:,} without a vector.",
     )
 
@@ -114,7 +113,7 @@ async def restore(call: Call, external_id: ExternalId) -> None:
 async def purge(
     call: Call,
     older_than_days: Annotated[
-        float, typer.Option("--older-than-days", help="Only what was deleted at least so long ago; 0 for all.")
+        float, Option("--older-than-days", help="Only what was deleted at least so long ago; 0 for all.")
     ],
     yes: Yes = False,
 ) -> None:

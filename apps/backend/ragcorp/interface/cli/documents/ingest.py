@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.console import Console
+from typer import Option
 
 from ragcorp.application.embedding.embed_pending import EmbeddingWorker
 from ragcorp.application.folders.ingest import FolderReport
@@ -18,7 +18,7 @@ from ragcorp.domain.principal import Sensitivity
 from ragcorp.domain.text.checks import require_storable
 from ragcorp.interface.cli.console.arguments import parse_pairs
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.options import Language, Metadata, NoEmbed
+from ragcorp.interface.cli.console.options import Language, Metadata, NoEmbed, argument
 from ragcorp.interface.cli.console.output import EXIT_FAILED, EXIT_INTERRUPTED, error_document, print_table
 from ragcorp.interface.cli.console.services import Session
 from ragcorp.interface.cli.documents.vectors import VectorReport, embed_with_progress, resumable
@@ -27,8 +27,6 @@ from ragcorp.interface.cli.documents.watch_progress import WatchProgress
 
 @dataclass(slots=True, kw_only=True)
 class IngestTotals:
-    """Outcomes of the files of all paths."""
-
     created: int = 0
     updated: int = 0
     unchanged: int = 0
@@ -63,23 +61,19 @@ class IngestTotals:
 
 @dataclass(frozen=True, kw_only=True)
 class IngestOptions:
-    """What is stored of the files, and under which names."""
-
-    prefix: Annotated[str, typer.Option("--prefix", help="Goes before each external_id.")] = ""
+    prefix: Annotated[str, Option("--prefix", help="Goes before each external_id.")] = ""
     language: Language = None
     artifact_type: Annotated[
-        str | None, typer.Option("--artifact-type", help="What the documents are; not given: code or document.")
+        str | None, Option("--artifact-type", help="What the documents are; not given: code or document.")
     ] = None
-    sensitivity: Annotated[str, typer.Option("--sensitivity", help="public, normal, confidential or restricted.")] = (
-        "normal"
-    )
+    sensitivity: Annotated[str, Option("--sensitivity", help="public, normal, confidential or restricted.")] = "normal"
     metadata: Metadata = None
     no_gitignore: Annotated[
-        bool, typer.Option("--no-gitignore", help="Take also what the .gitignore files of a folder exclude.")
+        bool, Option("--no-gitignore", help="Take also what the .gitignore files of a folder exclude.")
     ] = False
     allow_deletions: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--allow-deletions",
             help="With --watch: delete also where most or all of the files are gone, the last one too.",
         ),
@@ -103,12 +97,12 @@ class IngestOptions:
 
 async def ingest(
     call: Call,
-    paths: Annotated[list[Path], typer.Argument(help="Folders and files.", show_default=False)],
-    wanted: IngestOptions,
+    paths: Annotated[list[Path], argument(help="Folders and files.")],
+    options: IngestOptions,
     no_embed: NoEmbed = False,
     watch: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--watch", help="Keep the documents in step with one folder or file until Ctrl-C. --json: a line a change."
         ),
     ] = False,
@@ -126,22 +120,22 @@ async def ingest(
     or another (see --allow-deletions). It starts with a comparison, so it may be stopped and started at any time.
     """
     call.output.json_lines = watch
-    require_storable(wanted.prefix, field="--prefix")
+    require_storable(options.prefix, field="--prefix")
     if watch and len(paths) > 1:
         raise InvalidInputError(
             "--watch takes one path.", field="PATHS", limit="1", remedy="Start one for each, with its own --prefix."
         )
-    wanted.folder(default_language="")  # wrong input is refused before anything is opened
+    options.folder(default_language="")  # wrong input is refused before anything is opened
     async with call.open() as session:
         use_cases = session.use_cases
-        options = wanted.folder(default_language=use_cases.default_language)
+        folder_options = options.folder(default_language=use_cases.default_language)
         if watch:
-            return await _watch(call, session, paths[0], options, no_embed=no_embed)
-        await use_cases.ingest_folder.require_distinct_names(paths, gitignore=options.gitignore)
+            return await _watch(call, session, paths[0], folder_options, no_embed=no_embed)
+        await use_cases.ingest_folder.require_distinct_names(paths, gitignore=folder_options.gitignore)
         totals = IngestTotals()
         with resumable(call):
             for path in paths:
-                await ingest_path(call, session, path, totals=totals, options=options)
+                await ingest_path(call, session, path, totals=totals, options=folder_options)
             vectors = await embed_with_progress(call, session, no_embed=no_embed)
         counts = await use_cases.embed_pending.counts(workspace=session.principal.workspace)
     if totals.replaced:
@@ -163,9 +157,9 @@ async def _watch(call: Call, session: Session, path: Path, options: FolderOption
     worker = EmbeddingWorker(embed_pending=session.use_cases.embed_pending)
     vectors = asyncio.create_task(worker.run()) if session.makes_vectors and not no_embed else None
     try:
-        with WatchProgress(call.output, name=path.name or str(path)) as shown:
+        with WatchProgress(call.output, name=path.name or str(path)) as display:
             await session.use_cases.watch_folder.watch(
-                path, principal=session.principal, options=options, on_event=shown.event, on_progress=shown.progress
+                path, principal=session.principal, options=options, on_event=display.event, on_progress=display.progress
             )
     except asyncio.CancelledError:
         call.output.note("Stopped. What is stored stays; the next start finds what has changed meanwhile.")
@@ -178,9 +172,7 @@ async def _watch(call: Call, session: Session, path: Path, options: FolderOption
 
 async def embed(
     call: Call,
-    pending: Annotated[
-        bool, typer.Option("--pending", help="All passages without a vector (the only choice yet).")
-    ] = True,
+    pending: Annotated[bool, Option("--pending", help="All passages without a vector (the only choice yet).")] = True,
 ) -> int:
     """Make the vectors that passages still wait for, those that failed before included."""
     del pending

@@ -2,7 +2,6 @@
 
 from contextlib import ExitStack
 from dataclasses import asdict
-from types import TracebackType
 from typing import Self
 
 from ragcorp.application.upkeep.task_progress import Report
@@ -38,9 +37,7 @@ class WatchProgress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._close()
 
     def progress(self, done: int, total: int) -> None:

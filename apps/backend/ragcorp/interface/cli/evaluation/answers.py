@@ -20,7 +20,6 @@ from ragcorp.interface.cli.evaluation.options import EvaluateOptions
 DOCUMENTS = "documents"
 PROFILE = "linear"
 PASSAGES = 10
-"""The default of `ragcorp ask` and POST /ask."""
 DIGITS = 6
 SHARES = ("right", "hedged", "wrong_value", "cited", "evidence", "abstained_rightly", "abstained_wrongly")
 
@@ -66,7 +65,6 @@ async def _ingest(session: Session, documents: Path, progress: Progress) -> None
 
 
 def answers_document(name: str, profile: str, answers: Sequence[JudgedAnswer]) -> dict[str, object]:
-    """Return the shares over all questions and per kind, and the answers."""
     verdicts = [judged.verdict for judged in answers]
     return {
         **_shares(shares(verdicts)),

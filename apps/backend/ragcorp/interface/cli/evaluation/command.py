@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from ragcorp.interface.cli.console.calls import Call
+from ragcorp.interface.cli.console.options import argument
 from ragcorp.interface.cli.evaluation.answers import evaluate_answers
 from ragcorp.interface.cli.evaluation.options import EvaluateOptions
 from ragcorp.interface.cli.evaluation.retrieval import evaluate_retrieval
@@ -15,16 +16,14 @@ async def evaluate(
     call: Call,
     folder: Annotated[
         Path,
-        typer.Argument(
-            metavar="DIR",
-            help="Holds corpus.jsonl or a tree files/, queries.jsonl and qrels.tsv, as BEIR has them.",
-            show_default=False,
+        argument(
+            metavar="DIR", help="Holds corpus.jsonl or a tree files/, queries.jsonl and qrels.tsv, as BEIR has them."
         ),
     ],
     options: EvaluateOptions,
     ask: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--ask",
             help="Measure answers instead: DIR holds documents/ and questions.jsonl. Takes --profile [linear], "
             "--every, --language and --cache-dir.",

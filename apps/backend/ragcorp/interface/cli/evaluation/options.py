@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from ragcorp.evaluation.bootstrap import Resampling
 from ragcorp.evaluation.perturbation import Variant
@@ -34,24 +34,21 @@ class EvaluateOptions:
             "that gain and lose most.",
         ),
     ] = None
-    every: Annotated[int, typer.Option("--every", metavar="N", help="Take each n-th query only.")] = 1
+    every: Annotated[int, Option("--every", metavar="N", help="Take each n-th query only.")] = 1
     variant: Annotated[
         Variant | None,
         option("--variant", help="Change the queries: accents stripped, a typo each, or the two rarest words dropped."),
     ] = None
-    language: Annotated[
-        str | None, typer.Option("--language", help="ISO 639-1 code of the set [DEFAULT_LANGUAGE].")
-    ] = None
-    depth: Annotated[int, typer.Option("--depth", min=10, max=1000, help="Passages of a ranking.")] = 100
-    save: Annotated[Path | None, typer.Option("--save", metavar="FILE.json", help="Keep the runs.")] = None
-    trec: Annotated[Path | None, typer.Option("--trec", metavar="DIR", help="Write a TREC run a profile.")] = None
-    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE.svg", help="Draw nDCG@10 by kind.")] = None
+    language: Annotated[str | None, Option("--language", help="ISO 639-1 code of the set [DEFAULT_LANGUAGE].")] = None
+    depth: Annotated[int, Option("--depth", min=10, max=1000, help="Passages of a ranking.")] = 100
+    save: Annotated[Path | None, Option("--save", metavar="FILE.json", help="Keep the runs.")] = None
+    trec: Annotated[Path | None, Option("--trec", metavar="DIR", help="Write a TREC run a profile.")] = None
+    plot: Annotated[Path | None, Option("--plot", metavar="FILE.svg", help="Draw nDCG@10 by kind.")] = None
     calibrate: Annotated[
-        bool,
-        typer.Option("--calibrate", help="Estimate fusion weights and distance threshold for the embedding model."),
+        bool, Option("--calibrate", help="Estimate fusion weights and distance threshold for the embedding model.")
     ] = False
-    resamples: Annotated[int, typer.Option("--resamples", min=100, help="Draws of the bootstrap.")] = 2000
-    seed: Annotated[int, typer.Option("--seed", help="Of the bootstrap and of the typos.")] = 1
+    resamples: Annotated[int, Option("--resamples", min=100, help="Draws of the bootstrap.")] = 2000
+    seed: Annotated[int, Option("--seed", help="Of the bootstrap and of the typos.")] = 1
     chunk_tokens: Annotated[
         int | None,
         option(

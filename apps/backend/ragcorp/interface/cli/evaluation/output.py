@@ -1,6 +1,6 @@
 """Output of `ragcorp eval`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -12,15 +12,14 @@ from ragcorp.evaluation.comparison import Comparison, QueryChange
 from ragcorp.evaluation.metrics import METRICS, NDCG
 from ragcorp.evaluation.report import RunReport, Summary
 from ragcorp.evaluation.sets import EvaluationSet
-from ragcorp.interface.cli.console.output import plain
+from ragcorp.interface.cli.console.output import plain, print_table
 
 DIGITS = 6
+COLUMNS = (*METRICS, "empty", "p50 ms", "p95 ms")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated:
-    """Results of an evaluation."""
-
     evaluation_set: EvaluationSet
     reports: Mapping[str, RunReport]
     comparison: Comparison | None
@@ -118,7 +117,7 @@ def _calibration(calibration: Calibration) -> dict[str, object]:
         "distance_threshold": calibration.distance_threshold,
         "queries": calibration.queries,
         "passages": calibration.passages,
-        "stored": calibration.is_sound,
+        "stored": calibration.is_reliable,
     }
 
 
@@ -127,7 +126,6 @@ def _rounded(value: float | None) -> float | None:
 
 
 def print_evaluation(console: Console, evaluated: Evaluated) -> None:
-    """Print the runs, the kinds, the comparison and the calibration."""
     evaluation_set = evaluated.evaluation_set
     console.print(
         plain(
@@ -136,7 +134,8 @@ def print_evaluation(console: Console, evaluated: Evaluated) -> None:
         )
     )
     if evaluated.reports:
-        console.print(_runs_table(evaluated.reports))
+        columns = ("run", f"{NDCG} - first run", *COLUMNS)
+        print_table(console, columns, (_run_row(name, report) for name, report in evaluated.reports.items()))
     if any(report.kinds for report in evaluated.reports.values()):
         console.print(_kinds_table(evaluated.reports))
     for name, report in evaluated.reports.items():
@@ -151,7 +150,7 @@ def print_evaluation(console: Console, evaluated: Evaluated) -> None:
                 f"Linear fusion: w = {calibration.evidence_weight:.4f}, a = {calibration.identifier_weight:.4f} "
                 f"(cosines of a query deviate by {calibration.deviation:.4f}; {calibration.queries:,} queries, "
                 f"{calibration.passages:,} passages)"
-                f"{'' if calibration.is_sound else '; not stored: too few for the model'}"
+                f"{'' if calibration.is_reliable else '; not stored: too few for the model'}"
             )
         )
         distance = calibration.distance_threshold
@@ -164,16 +163,13 @@ def print_evaluation(console: Console, evaluated: Evaluated) -> None:
         )
 
 
-def _runs_table(reports: Mapping[str, RunReport]) -> Table:
-    table = Table("run", f"{NDCG} - first run", *METRICS, "empty", "p50 ms", "p95 ms")
-    for name, report in reports.items():
-        change = report.differences.get(NDCG)
-        table.add_row(plain(name), _signed(change) if change else "", *_cells(report.summary))
-    return table
+def _run_row(name: str, report: RunReport) -> tuple[str, ...]:
+    change = report.differences.get(NDCG)
+    return name, _signed(change) if change else "", *_cells(report.summary)
 
 
 def _kinds_table(reports: Mapping[str, RunReport]) -> Table:
-    table = Table("kind", "queries", "run", *METRICS, "empty", "p50 ms", "p95 ms")
+    table = Table("kind", "queries", "run", *COLUMNS)
     for kind in next(iter(reports.values())).kinds:
         for name, report in reports.items():
             summary = report.kinds[kind]
@@ -193,28 +189,27 @@ def _cells(summary: Summary) -> list[str]:
 
 def _print_comparison(console: Console, comparison: Comparison) -> None:
     console.print(plain(f"From {comparison.a} to {comparison.b}, paired over {comparison.queries:,} queries:"))
-    table = Table("queries", "n", "metric", "difference", "p")
-    for metric, value in comparison.differences.items():
-        table.add_row("all", str(comparison.queries), metric, _signed(value), f"{value.p:.3f}")
-    for kind, (queries, value) in comparison.kinds.items():
-        table.add_row(plain(kind), str(queries), NDCG, _signed(value), f"{value.p:.3f}")
-    console.print(table)
+    rows = [("all", comparison.queries, metric, value) for metric, value in comparison.differences.items()]
+    rows += [(kind, queries, NDCG, value) for kind, (queries, value) in comparison.kinds.items()]
+    print_table(
+        console,
+        ("queries", "n", "metric", "difference", "p"),
+        ((*row, _signed(value), f"{value.p:.3f}") for *row, value in rows),
+    )
     for title, changes in (("gained", comparison.gained), ("lost", comparison.lost)):
         if changes:
-            console.print(_changes_table(title, changes))
+            columns = (f"{title} most", "kind", NDCG, "first relevant at", "text")
+            print_table(console, columns, map(_change_row, changes))
 
 
-def _changes_table(title: str, changes: Sequence[QueryChange]) -> Table:
-    table = Table(f"{title} most", "kind", NDCG, "first relevant at", "text")
-    for change in changes:
-        table.add_row(
-            plain(change.query.id),
-            plain(change.query.kind),
-            f"{change.before:.3f} > {change.after:.3f}",
-            f"{change.rank_before or '-'} > {change.rank_after or '-'}",
-            plain(change.query.text),
-        )
-    return table
+def _change_row(change: QueryChange) -> tuple[str, ...]:
+    return (
+        change.query.id,
+        change.query.kind,
+        f"{change.before:.3f} > {change.after:.3f}",
+        f"{change.rank_before or '-'} > {change.rank_after or '-'}",
+        change.query.text,
+    )
 
 
 def _signed(value: Difference) -> str:

@@ -7,7 +7,7 @@ from ragcorp.application.evaluation.profile import STANDARD, STANDARD_OF_TREES, 
 from ragcorp.domain.exceptions import ConfigurationError, InvalidInputError
 from ragcorp.domain.search.requests import SearchMode
 from ragcorp.evaluation.calibration import Calibration
-from ragcorp.evaluation.comparison import compare
+from ragcorp.evaluation.comparison import Comparison, compare
 from ragcorp.evaluation.perturbation import varied
 from ragcorp.evaluation.report import Measured, report
 from ragcorp.evaluation.runs import Run
@@ -60,31 +60,24 @@ async def evaluate_retrieval(call: Call, folder: Path, options: EvaluateOptions)
                     evaluation_set, principal=opened.session.principal, progress=call.progress
                 )
     measured += [Measured(run=run) for run in saved.values()]
-    runs = {one.run.name: one for one in measured}
+    runs = {result.run.name: result for result in measured}
+    comparison: Comparison | None = None
     if options.compare is not None:
         first, second = options.compare
         rest = [name for name in runs if name not in options.compare]
         runs = {name: runs[name] for name in (first, second, *rest)}
+        comparison = compare(evaluation_set, runs[first].run, runs[second].run, resampling=options.resampling)
     evaluated = Evaluated(
         evaluation_set=evaluation_set,
         reports=report(evaluation_set, list(runs.values()), resampling=options.resampling),
-        comparison=(
-            compare(
-                evaluation_set,
-                runs[options.compare[0]].run,
-                runs[options.compare[1]].run,
-                resampling=options.resampling,
-            )
-            if options.compare
-            else None
-        ),
+        comparison=comparison,
         calibration=calibration,
     )
-    made = [one.run for one in measured if one.run.name not in saved]
+    new_runs = [result.run for result in measured if result.run.name not in saved]
     if options.save:
-        files.save_runs(options.save, made, evaluation_set.name)
+        files.save_runs(options.save, new_runs, evaluation_set.name)
     if options.trec:
-        files.write_trec(options.trec, made)
+        files.write_trec(options.trec, new_runs)
     if options.plot and plotter:
         plotter(options.plot, evaluation_set.name, evaluated.reports)
     conditions = {

@@ -4,21 +4,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
-import typer
+from typer import Option
 
-from ragcorp.application.graph.load import GraphLoad
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
+from ragcorp.application.validation.json_lines import LoadReport
+from ragcorp.domain.documents import WriteOutcome
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.graph import ENTITY, FACT, Entity, Fact, GraphOutcome, GraphSelection, Provenance
+from ragcorp.domain.graph import ENTITY, FACT, Entity, Fact, GraphSelection, Provenance
 from ragcorp.domain.moments import written_moment
 from ragcorp.interface.cli.console import options
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
 from ragcorp.interface.cli.console.lines import print_line_failures, store_lines, write_totals
 from ragcorp.interface.cli.console.options import PageOptions, argument, option
-from ragcorp.interface.cli.console.output import EXIT_FAILED, Cells, days, print_table, shortened
+from ragcorp.interface.cli.console.output import EXIT_FAILED, Cells, days, shortened
 from ragcorp.interface.cli.documents.commands import confirm
 from ragcorp.interface.cli.documents.vectors import embed_batch, embed_with_progress, resumable
-from ragcorp.interface.shapes.graph import extraction_result, graph_outcome, stored_entity, stored_fact
+from ragcorp.interface.shapes.graph import ExtractionResult, GraphStored, stored_entity, stored_fact
+from ragcorp.interface.shapes.values import filled
 
 ENTITY_CELLS: Cells[Entity] = {
     "external_id": lambda entity: entity.external_id,
@@ -46,14 +48,6 @@ def _moment(option: str, text: str) -> datetime:
         ) from None
 
 
-def _start(text: str) -> datetime:
-    return _moment("--from", text)
-
-
-def _end(text: str) -> datetime:
-    return _moment("--to", text)
-
-
 GraphId = Annotated[str, argument(metavar="EXTERNAL_ID")]
 ExternalId = Annotated[
     str | None, option("--external-id", help="Its own name; left out, one follows from the content.")
@@ -64,14 +58,16 @@ ExternalId = Annotated[
 class FactOptions(options.DescriptionOptions):
     """Attributes of a fact."""
 
-    kind: Annotated[str, typer.Option("--kind", help="Its type, such as relationship.")] = FACT
-    weight: Annotated[float, typer.Option("--weight", help="How much it counts: 0 to 1.")] = 1.0
+    kind: Annotated[str, Option("--kind", help="Its type, such as relationship.")] = FACT
+    weight: Annotated[float, Option("--weight", help="How much it counts: 0 to 1.")] = 1.0
     valid_from: Annotated[
-        datetime | None, option("--from", parser=_start, metavar="TIME", help="True since: ISO 8601.")
+        datetime | None,
+        option("--from", parser=lambda text: _moment("--from", text), metavar="TIME", help="True since: ISO 8601."),
     ] = None
-    valid_to: Annotated[datetime | None, option("--to", parser=_end, metavar="TIME", help="True until: ISO 8601.")] = (
-        None
-    )
+    valid_to: Annotated[
+        datetime | None,
+        option("--to", parser=lambda text: _moment("--to", text), metavar="TIME", help="True until: ISO 8601."),
+    ] = None
     document: Annotated[str | None, option("--document", help="external_id of the document that says so.")] = None
 
 
@@ -84,18 +80,17 @@ async def load(call: Call, file: options.Lines, no_embed: options.NoEmbed = Fals
     async with call.open() as session:
         graph = session.use_cases.graph
         with resumable(call):
-            done: GraphLoad = await store_lines(
+            done: LoadReport = await store_lines(
                 call,
                 file,
                 "Loading",
                 lambda lines, on_progress: graph.load.load(lines, principal=session.principal, on_progress=on_progress),
             )
-            failed = len(done.failures)
-            print_line_failures(call.output, done.failures, count=failed, rest=" (--json has them all)")
+            print_line_failures(call.output, done.failures, count=done.failed, rest=" (--json has them all)")
             await embed_with_progress(call, session, no_embed=no_embed)
-    totals = {"created": done.created, "updated": done.updated, "unchanged": done.unchanged, "failed": failed}
+    totals = {"created": done.created, "updated": done.updated, "unchanged": done.unchanged, "failed": done.failed}
     write_totals(call.output, totals, done.failures)
-    return EXIT_FAILED if failed else 0
+    return EXIT_FAILED if done.failed else 0
 
 
 async def entities(
@@ -132,7 +127,7 @@ async def add_entity(
     call: Call,
     name: Annotated[str, argument(metavar="NAME")],
     described: options.DescriptionOptions,
-    kind: Annotated[str, typer.Option("--kind", help="What it is: person, place, organization, ...")] = ENTITY,
+    kind: Annotated[str, Option("--kind", help="What it is: person, place, organization, ...")] = ENTITY,
     alias: Annotated[
         list[str] | None, option("--alias", metavar="NAME", help="Another name; may be given again.")
     ] = None,
@@ -216,8 +211,8 @@ async def extract(
                     principal=session.principal, document=document, limit=limit, on_progress=report
                 )
             await embed_with_progress(call, session, no_embed=no_embed)
-    counts = extraction_result(done)
-    call.output.result(counts, lambda console: print_table(console, tuple(counts), [counts.values()]))
+    counts = filled(ExtractionResult, done)
+    call.output.table(counts, tuple(counts), [counts.values()])
     return EXIT_FAILED if done.failed else 0
 
 
@@ -233,5 +228,5 @@ GRAPH_COMMANDS: dict[str, CommandFunction] = {
 }
 
 
-def _show(call: Call, outcome: GraphOutcome) -> None:
-    call.output.line(graph_outcome(outcome), f"{outcome.external_id} {outcome.status}")
+def _show(call: Call, outcome: WriteOutcome) -> None:
+    call.output.line(filled(GraphStored, outcome), f"{outcome.external_id} {outcome.status}")

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 from uuid import uuid4
 
-import typer
 from rich.console import Console
 from rich.text import Text
+from typer import Option
 
 from ragcorp.domain.answers import Answer, AnswerDelta, Citation, final_answer
 from ragcorp.domain.documents import Chunk
@@ -24,28 +24,29 @@ from ragcorp.domain.search.requests import (
 )
 from ragcorp.interface.cli.console.arguments import parse_filter_pairs, parse_weights
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.options import Cursor, Filter, Profile, option
+from ragcorp.interface.cli.console.options import Cursor, Filter, Profile, argument, option
 from ragcorp.interface.cli.console.output import plain
 from ragcorp.interface.cli.console.services import Session
 from ragcorp.interface.cli.search.hydration_output import print_hydration
 from ragcorp.interface.shapes.answers import answer_document
+from ragcorp.interface.shapes.result_text import place_in
 from ragcorp.interface.shapes.search import search_results
 
 SNIPPET_CHARACTERS = 300
 
-Query = Annotated[str, typer.Argument(help="Words, a question, a code or a quotation.", show_default=False)]
+Query = Annotated[str, argument(help="Words, a question, a code or a quotation.")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueryOptions:
     """The options of every query."""
 
-    mode: Annotated[
-        SearchMode, typer.Option("--mode", help="auto: hybrid if ENABLE_HYBRID_SEARCH is on, else dense.")
-    ] = SearchMode.AUTO
+    mode: Annotated[SearchMode, Option("--mode", help="auto: hybrid if ENABLE_HYBRID_SEARCH is on, else dense.")] = (
+        SearchMode.AUTO
+    )
     method: Annotated[FusionMethod | None, option("--method", help="Fusion: rrf or linear [FUSION_METHOD].")] = None
     syntax: Annotated[
-        QuerySyntax, typer.Option("--syntax", help="plain: all is text; websearch: quotes, or and - are operators.")
+        QuerySyntax, Option("--syntax", help="plain: all is text; websearch: quotes, or and - are operators.")
     ] = QuerySyntax.PLAIN
     filters: Filter = None
     profile: Profile = None
@@ -94,22 +95,21 @@ class SearchOptions(QueryOptions):
             help="Cosine distance from which a vector hit is dropped [VECTOR_SCORE_THRESHOLD, for profile files].",
         ),
     ] = None
-    include_memory: Annotated[bool, typer.Option("--include-memory", help="Ask the memories too.")] = False
+    include_memory: Annotated[bool, Option("--include-memory", help="Ask the memories too.")] = False
     expand_neighbors: Annotated[
-        int, typer.Option("--expand-neighbors", metavar="N", help="Show N chunks before and behind each passage.")
+        int, Option("--expand-neighbors", metavar="N", help="Show N chunks before and behind each passage.")
     ] = 0
-    no_rerank: Annotated[bool, typer.Option("--no-rerank", help="Leave a configured reranker out.")] = False
-    require_all: Annotated[
-        bool, typer.Option("--require-all", help="Take no answer where a source did not do its part.")
-    ] = False
-    facets: Annotated[bool, typer.Option("--facets", help="Count what was found.")] = False
-    explain: Annotated[bool, typer.Option("--explain", help="Say how the ranking came about.")] = False
-    rrf_k: Annotated[int | None, typer.Option("--rrf-k", help="Rank constant k of RRF [RRF_K].")] = None
+    no_rerank: Annotated[bool, Option("--no-rerank", help="Leave a configured reranker out.")] = False
+    require_all: Annotated[bool, Option("--require-all", help="Take no answer where a source did not do its part.")] = (
+        False
+    )
+    facets: Annotated[bool, Option("--facets", help="Count what was found.")] = False
+    explain: Annotated[bool, Option("--explain", help="Say how the ranking came about.")] = False
+    rrf_k: Annotated[int | None, Option("--rrf-k", help="Rank constant k of RRF [RRF_K].")] = None
     weights: Annotated[
-        str | None,
-        typer.Option("--weights", metavar="LIST=NUMBER,...", help="Weights of fusion, as dense=1,full_text=2."),
+        str | None, Option("--weights", metavar="LIST=NUMBER,...", help="Weights of fusion, as dense=1,full_text=2.")
     ] = None
-    window: Annotated[int | None, typer.Option("--window", help="Hits that each source gives to fusion.")] = None
+    window: Annotated[int | None, Option("--window", help="Hits that each source gives to fusion.")] = None
     cursor: Cursor = None
 
     def request(self, query: str, *, limit: int) -> SearchRequest:
@@ -134,11 +134,11 @@ class SearchOptions(QueryOptions):
 async def search(
     call: Call,
     query: Query,
-    wanted: SearchOptions,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Results of one page.")] = 10,
+    options: SearchOptions,
+    limit: Annotated[int, Option("--limit", "-n", help="Results of one page.")] = 10,
 ) -> None:
     """Find the passages that fit best."""
-    request = wanted.request(query, limit=limit)
+    request = options.request(query, limit=limit)
     async with call.open() as session:
         response = await session.use_cases.search.search(request, principal=session.principal)
     document = search_results(response, request_id=uuid4().hex)
@@ -148,8 +148,8 @@ async def search(
 async def ask(
     call: Call,
     query: Query,
-    wanted: QueryOptions,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Passages that the answer may rest on.")] = 10,
+    options: QueryOptions,
+    limit: Annotated[int, Option("--limit", "-n", help="Passages that the answer may rest on.")] = 10,
     conversation: Annotated[
         str | None,
         option(
@@ -157,11 +157,11 @@ async def ask(
         ),
     ] = None,
     stream: Annotated[
-        bool, typer.Option("--stream", help="Print the answer as it is written; no effect with --json.")
+        bool, Option("--stream", help="Print the answer as it is written; no effect with --json.")
     ] = False,
 ) -> None:
     """Answer a question from the documents, with citations, or say that they do not tell."""
-    request = replace(wanted.request(query, limit=limit), conversation_id=conversation)
+    request = replace(options.request(query, limit=limit), conversation_id=conversation)
     async with call.open() as session:
         answering = session.use_cases.answer.stream(request, principal=session.principal)
         if stream and not call.output.json:
@@ -208,26 +208,17 @@ def print_degraded(console: Console, reports: Sequence[SourceReport]) -> None:
         console.print(plain(f"  degraded: {report.source} ({report.reason})", style="yellow"))
 
 
-def place(path: str, *, line_start: int, line_end: int, page: int | None, page_end: int | None = None) -> str:
-    """Return ``path page 3``, ``path pages 3-4`` or ``path:12-15``."""
-    if page is not None:
-        return f"{path} page {page}" if page_end in (None, page) else f"{path} pages {page}-{page_end}"
-    return f"{path}:{line_start}" if line_start == line_end else f"{path}:{line_start}-{line_end}"
-
-
 def _citation_place(citation: Citation) -> str:
     if citation.path is None:
         return citation.title or citation.collection
-    return place(citation.path, line_start=citation.line_start, line_end=citation.line_end, page=citation.page)
+    return place_in(citation.path, citation.line_start, citation.line_end, page=citation.page)
 
 
 def _chunk_place(chunk: Chunk) -> str:
     path = chunk.source_path
     if path is None:
         return chunk.speaker or chunk.external_id
-    return place(
-        path, line_start=chunk.line_start, line_end=chunk.line_end, page=chunk.page_start, page_end=chunk.page_end
-    )
+    return place_in(path, chunk.line_start, chunk.line_end, page=chunk.page_start, page_end=chunk.page_end)
 
 
 def _print_results(console: Console, response: SearchResponse) -> None:
@@ -273,7 +264,7 @@ def _print_hit(console: Console, hit: SearchHit, *, explain: bool) -> None:
                     )
                 )
         for step, note in hit.steps.items():
-            values = ", ".join(f"{name} {_shown(value)}" for name, value in note.items())
+            values = ", ".join(f"{name} {_formatted(value)}" for name, value in note.items())
             console.print(plain(f"     {step}: {values}", style="dim"))
 
 
@@ -281,14 +272,14 @@ def _idf(idf: float | None) -> str:
     return "" if idf is None else f", idf {idf:.3f}"
 
 
-def _shown(value: object) -> str:
+def _formatted(value: object) -> str:
     match value:
         case float():
             return f"{value:.6g}"
         case Mapping():
-            return " ".join(_shown(part) for part in value.values())
+            return " ".join(_formatted(part) for part in value.values())
         case list() | tuple():
-            return "; ".join(_shown(part) for part in value) or "none"
+            return "; ".join(_formatted(part) for part in value) or "none"
     return "none" if value is None else str(value)
 
 
@@ -298,8 +289,8 @@ def _print_explanation(console: Console, response: SearchResponse) -> None:
         if name not in ("sources", "steps"):
             console.print(plain(f"{name}: {value}"))
     for step in response.steps:
-        left = f", not run: {step.skipped}" if step.skipped else ""
-        console.print(plain(f"step {step.step}: {step.before} -> {step.after}{left}  ({step.formula})"))
+        skipped = f", not run: {step.skipped}" if step.skipped else ""
+        console.print(plain(f"step {step.step}: {step.before} -> {step.after}{skipped}  ({step.formula})"))
     for report in response.reports:
         console.print(
             plain(f"source {report.source}: {report.outcome.value}, {report.hits} hits, {report.elapsed_ms:.1f} ms")

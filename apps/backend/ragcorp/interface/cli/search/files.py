@@ -5,26 +5,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.text import Text
+from typer import Option
 
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.files.values import (
-    DEFAULT_PASSAGES,
-    FileText,
-    GrepCase,
-    GrepMode,
-    GrepPassage,
-    GrepRequest,
-    GrepResult,
-    Mark,
-)
+from ragcorp.domain.files import values as files
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.options import option
+from ragcorp.interface.cli.console.options import argument, option
 from ragcorp.interface.cli.console.output import plain
-from ragcorp.interface.shapes.files import file_document, grep_document
-from ragcorp.interface.shapes.result_text import grep_status
+from ragcorp.interface.shapes.files import FileContent, grep_document
+from ragcorp.interface.shapes.result_text import file_length, grep_status
+from ragcorp.interface.shapes.values import filled
 
 _LINES = re.compile(r"(?P<only>\d{1,9})|(?P<first>\d{1,9})?-(?P<last>\d{1,9})?", re.ASCII)
 
@@ -36,9 +28,7 @@ Roots = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class GrepOptions:
-    """The options of a search in files."""
-
-    regex: Annotated[bool, typer.Option("--regex", help="QUERY is a regular expression.")] = False
+    regex: Annotated[bool, Option("--regex", help="QUERY is a regular expression.")] = False
     globs: Annotated[
         list[str] | None,
         option(
@@ -47,27 +37,27 @@ class GrepOptions:
             help="Files to search, as in .gitignore; with ! those to leave out. May be given again.",
         ),
     ] = None
-    case: Annotated[GrepCase, typer.Option("--case", help="smart: insensitive where a term has no capital letter.")] = (
-        GrepCase.SMART
+    case: Annotated[files.GrepCase, Option("--case", help="smart: insensitive where a term has no capital letter.")] = (
+        files.GrepCase.SMART
     )
-    max_passages: Annotated[int, typer.Option("--max", metavar="N", help="Passages to show.")] = DEFAULT_PASSAGES
-    no_gitignore: Annotated[bool, typer.Option("--no-gitignore", help="Search what .gitignore leaves out.")] = False
+    max_passages: Annotated[int, Option("--max", metavar="N", help="Passages to show.")] = files.DEFAULT_PASSAGES
+    no_gitignore: Annotated[bool, Option("--no-gitignore", help="Search what .gitignore leaves out.")] = False
 
 
 async def grep(
     call: Call,
-    query: Annotated[str, typer.Argument(help="Text, looked for as a whole, else by its words.", show_default=False)],
-    wanted: GrepOptions,
+    query: Annotated[str, argument(help="Text, looked for as a whole, else by its words.")],
+    options: GrepOptions,
     roots: Roots = None,
 ) -> None:
     """Search the files of ALLOWED_PATHS for words, and show the passages around them."""
-    request = GrepRequest(
+    request = files.GrepRequest(
         query=query,
-        mode=GrepMode.REGEX if wanted.regex else GrepMode.LITERAL,
-        case=wanted.case,
-        globs=tuple(wanted.globs or ()),
-        max_passages=wanted.max_passages,
-        gitignore=not wanted.no_gitignore,
+        mode=files.GrepMode.REGEX if options.regex else files.GrepMode.LITERAL,
+        case=options.case,
+        globs=tuple(options.globs or ()),
+        max_passages=options.max_passages,
+        gitignore=not options.no_gitignore,
     )
     tools = call.services.files(call.target, roots or ())
     result = await tools.grep.grep(request, principal=tools.principal)
@@ -78,7 +68,7 @@ async def grep(
 
 async def read(
     call: Call,
-    path: Annotated[str, typer.Argument(help="As citations have it: ROOT/RELATIVE or RELATIVE.", show_default=False)],
+    path: Annotated[str, argument(help="As citations have it: ROOT/RELATIVE or RELATIVE.")],
     lines: Annotated[str | None, option("--lines", metavar="FIRST-LAST", help="As 10-20, 10- or 10.")] = None,
     roots: Roots = None,
 ) -> None:
@@ -91,7 +81,7 @@ async def read(
     tools = call.services.files(call.target, roots or ())
     file = await tools.read_file.read(path, principal=tools.principal, line_start=first, line_end=last)
     if call.output.json or call.output.console.is_terminal:
-        call.output.result(file_document(file), lambda console: _print_file(console, file))
+        call.output.result(filled(FileContent, file), lambda console: _print_file(console, file))
     elif _has_lines(file):  # a pipe gets the text as it is
         call.output.write_bytes(f"{file.text}\n".encode())
     call.output.note(f"{file.path}: {_extent(file)}", style="dim")
@@ -109,7 +99,7 @@ def parse_lines(written: str | None) -> tuple[int | None, int | None]:
     return numbers.get("first", only), numbers.get("last", only)
 
 
-def _print_passages(console: Console, result: GrepResult) -> None:
+def _print_passages(console: Console, result: files.GrepResult) -> None:
     if not result.passages:
         console.print("Nothing found.")
     for number, passage in enumerate(result.passages):
@@ -118,9 +108,9 @@ def _print_passages(console: Console, result: GrepResult) -> None:
         _print_passage(console, passage)
 
 
-def _print_passage(console: Console, passage: GrepPassage) -> None:
+def _print_passage(console: Console, passage: files.GrepPassage) -> None:
     console.print(plain(f"{passage.path}:{passage.line_start}-{passage.line_end}", style="cyan"))
-    marks: dict[int, list[Mark]] = {}
+    marks: dict[int, list[files.Mark]] = {}
     for mark in passage.marks:
         marks.setdefault(mark.line, []).append(mark)
     width = len(str(passage.line_end))
@@ -131,20 +121,20 @@ def _print_passage(console: Console, passage: GrepPassage) -> None:
         console.print(row)
 
 
-def marked_line(line: str, marks: Sequence[Mark]) -> Text:
+def marked_line(line: str, marks: Sequence[files.Mark]) -> Text:
     """Return a line with its marks in bold. Control characters are left out, so the line is built piece by piece."""
-    shown = Text()
+    text = Text()
     done = 0
     for mark in sorted(marks):
         if mark.end > done:
             start = max(mark.start, done)
-            shown.append_text(plain(line[done:start]))
-            shown.append_text(plain(line[start : mark.end], style="bold"))
+            text.append_text(plain(line[done:start]))
+            text.append_text(plain(line[start : mark.end], style="bold"))
             done = mark.end
-    return shown.append_text(plain(line[done:]))
+    return text.append_text(plain(line[done:]))
 
 
-def _notes(result: GrepResult) -> list[str]:
+def _notes(result: files.GrepResult) -> list[str]:
     notes = [grep_status(result)["message"]]
     if result.relaxed:
         notes.append("no file holds all of it in a row: its words were looked for")
@@ -159,16 +149,16 @@ def _notes(result: GrepResult) -> list[str]:
     return notes
 
 
-def _print_file(console: Console, file: FileText) -> None:
+def _print_file(console: Console, file: files.FileText) -> None:
     if _has_lines(file):
         console.print(plain(file.text))
 
 
-def _has_lines(file: FileText) -> bool:
+def _has_lines(file: files.FileText) -> bool:
     return file.line_end >= file.line_start
 
 
-def _extent(file: FileText) -> str:
+def _extent(file: files.FileText) -> str:
     if not _has_lines(file):
-        return "The file has 1 line." if file.total_lines == 1 else f"The file has {file.total_lines} lines."
+        return file_length(file.total_lines)
     return f"lines {file.line_start}-{file.line_end} of {file.total_lines}, {file.encoding}"

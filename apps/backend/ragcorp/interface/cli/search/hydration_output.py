@@ -9,7 +9,6 @@ from ragcorp.interface.cli.console.output import plain
 
 
 def print_hydration(console: Console, hydration: Hydration) -> None:
-    """Print one line an entity: place, key, reasons, tokens."""
     _print_head(console, hydration.episode_id, hydration.turn, hydration.use)
     for hydrated in hydration.entities:
         planned = hydrated.planned
@@ -20,7 +19,6 @@ def print_hydration(console: Console, hydration: Hydration) -> None:
 
 
 def print_turn(console: Console, turn: RecordedTurn) -> None:
-    """Print a recorded turn, with the beginning of each entity's text."""
     _print_head(console, turn.episode_id, turn.turn, turn.use, turns=turn.turns)
     console.print(plain(f"  query: {turn.query}"))
     console.print(plain(f"  at {turn.created_at.isoformat()}, model {turn.model or 'none'}", style="dim"))

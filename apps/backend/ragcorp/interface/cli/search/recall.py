@@ -3,12 +3,13 @@
 from typing import Annotated
 from uuid import uuid4
 
-import typer
 from rich.console import Console
+from typer import Argument
 
 from ragcorp.application.memory.load_context import DEFAULT_QUERY
 from ragcorp.domain.memory import MemoryContext
 from ragcorp.interface.cli.console.calls import Call
+from ragcorp.interface.cli.console.options import argument, option
 from ragcorp.interface.cli.console.output import plain
 from ragcorp.interface.cli.search.commands import print_degraded
 from ragcorp.interface.cli.search.hydration_output import print_turn
@@ -18,13 +19,9 @@ from ragcorp.interface.shapes.memory import context_document
 
 async def context(
     call: Call,
-    query: Annotated[str, typer.Argument(help="What the conversation is about.")] = DEFAULT_QUERY,
-    limit: Annotated[
-        int | None, typer.Option("--limit", "-n", help="Items at most [DEFAULT_RESULT_LIMIT].", show_default=False)
-    ] = None,
-    session: Annotated[
-        str | None, typer.Option("--session", help="Recall of one session only.", show_default=False)
-    ] = None,
+    query: Annotated[str, Argument(help="What the conversation is about.")] = DEFAULT_QUERY,
+    limit: Annotated[int | None, option("--limit", "-n", help="Items at most [DEFAULT_RESULT_LIMIT].")] = None,
+    session: Annotated[str | None, option("--session", help="Recall of one session only.")] = None,
 ) -> None:
     """Print what is remembered, as a briefing for a language model's prompt."""
     async with call.open() as opened:
@@ -44,8 +41,8 @@ def _print(console: Console, briefing: MemoryContext) -> None:
 
 async def introspect(
     call: Call,
-    episode: Annotated[str, typer.Argument(help="The --episode of a search or question.", show_default=False)],
-    turn: Annotated[int | None, typer.Option("--turn", help="From 1 [the latest].", show_default=False)] = None,
+    episode: Annotated[str, argument(help="The --episode of a search or question.")],
+    turn: Annotated[int | None, option("--turn", help="From 1 [the latest].")] = None,
 ) -> None:
     """Tell what a turn of an episode showed, and why each piece was shown."""
     async with call.open() as session:

@@ -4,17 +4,14 @@ import sys
 from dataclasses import asdict
 from typing import Annotated
 
-import typer
-
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.interface.cli.console.calls import Call
+from ragcorp.interface.cli.console.options import option
 from ragcorp.interface.cli.console.output import Output
 from ragcorp.interface.cli.console.services import Facts, ServeOptions
 
-Host = Annotated[str | None, typer.Option("--host", help="Address to listen on [HOST].", show_default=False)]
-Port = Annotated[
-    int | None, typer.Option("--port", help="Port to listen on; 0 takes a free one [PORT].", show_default=False)
-]
+Host = Annotated[str | None, option("--host", help="Address to listen on [HOST].")]
+Port = Annotated[int | None, option("--port", help="Port to listen on; 0 takes a free one [PORT].")]
 
 
 async def serve(call: Call, host: Host = None, port: Port = None) -> None:
@@ -67,11 +64,10 @@ async def tui(
     call: Call,
     profile: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--profile",
             help="Profile at the start: files (where ALLOWED_PATHS is set), hybrid, grep, memory, ...; Ctrl+P changes "
             "it.",
-            show_default=False,
         ),
     ] = None,
 ) -> None:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Annotated
 from uuid import uuid4
 
-import typer
+from typer import Option
 
 from ragcorp.domain.answers import final_answer
 from ragcorp.domain.documents import DocumentAttributes
@@ -29,7 +29,7 @@ async def demo(
     call: Call,
     host: Host = None,
     port: Port = None,
-    no_serve: Annotated[bool, typer.Option("--no-serve", help="End after the answers.")] = False,
+    no_serve: Annotated[bool, Option("--no-serve", help="End after the answers.")] = False,
 ) -> int:
     """Ingest a packaged corpus of a made-up company (48 Spanish documents), ask it three questions, and serve it.
 

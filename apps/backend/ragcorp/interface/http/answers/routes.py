@@ -13,17 +13,17 @@ from ragcorp.domain.answers import Answer, AnswerDelta, AskEvent, Searched, fina
 from ragcorp.domain.collections import MAX_ITEM_NAME
 from ragcorp.domain.keys import Scope
 from ragcorp.domain.search.requests import MAX_CONVERSATION_ID, SearchRequest, SearchResponse
-from ragcorp.interface.http.call import Call, CurrentCall, operations
+from ragcorp.interface.http.call import Call, CurrentCall, json_response, operations
 from ragcorp.interface.http.layers.admission import RequestSlot
 from ragcorp.interface.http.protocol.descriptions import problems
-from ragcorp.interface.http.protocol.json_response import json_response
-from ragcorp.interface.http.protocol.parameters import Parameters
-from ragcorp.interface.http.protocol.principal import caller_of
+from ragcorp.interface.http.protocol.models import Parameters
+from ragcorp.interface.http.protocol.request_scope import caller_of
 from ragcorp.interface.http.search.routes import RetrievalFields, search_event
 from ragcorp.interface.http.streams.event_stream import EVENT_STREAM, BegunWork, Event, EventStream
-from ragcorp.interface.shapes.answers import AnswerBody, answer_document, citation_document
+from ragcorp.interface.shapes.answers import AnswerBody, AnswerCitation, answer_document
 from ragcorp.interface.shapes.memory import ContextBody, context_document
 from ragcorp.interface.shapes.search import search_results
+from ragcorp.interface.shapes.values import filled
 
 ASK_EXAMPLE: dict[str, Any] = {"query": "¿Cuál es el plazo de entrega del contrato marco?", "limit": 8, "stream": False}
 
@@ -79,13 +79,13 @@ async def ask(body: AskBody, call: CurrentCall) -> Response:
     if body.stream:
         return await _stream(body.as_request(), call)
     call.allow(call.limits.ask_timeout_seconds)
-    answer = await call.unless_client_leaves(_answer(body.as_request(), call))
+    answer = await call.unless_disconnected(_answer(body.as_request(), call))
     return json_response(_answer_body(answer, call))
 
 
 async def _answer(request: SearchRequest, call: Call) -> Answer:
     def searched(response: SearchResponse) -> None:
-        call.slot.give_back()
+        call.slot.release()
         call.metrics.count_search(response)
 
     return await final_answer(call.use_cases.answer.stream(request, principal=call.principal), on_search=searched)
@@ -103,7 +103,7 @@ async def _stream(request: SearchRequest, call: Call) -> Response:
     try:
         limits = call.limits
         begins_within = min(limits.stream_begins_seconds, limits.ping_seconds, limits.request_timeout_seconds / 2)
-        arrived = await call.unless_client_leaves(work.arrives_within(begins_within))
+        arrived = await call.unless_disconnected(work.arrives_within(begins_within))
     except BaseException:
         await close()
         raise
@@ -134,13 +134,13 @@ async def _events(
             yield "message", {"delta": event.text}
         elif isinstance(event, Answer):
             for citation in event.citations:
-                yield "citation", citation_document(citation)
+                yield "citation", filled(AnswerCitation, citation)
             yield "final_answer", _answer_body(event, call)
 
 
 async def _first(events: Events, slot: RequestSlot) -> Searched:
     searched = cast("Searched", await anext(events))
-    slot.give_back()  # from here on only the model works, and holds no connection
+    slot.release()  # from here on only the model works, without a connection
     return searched
 
 
@@ -150,8 +150,8 @@ def _may_search(call: Call) -> bool:
 
 
 def _answer_body(answer: Answer, call: Call) -> AnswerBody:
-    shown = answer if _may_search(call) else replace(answer, hydration=None)
-    return answer_document(shown, request_id=call.request_id)
+    visible = answer if _may_search(call) else replace(answer, hydration=None)
+    return answer_document(visible, request_id=call.request_id)
 
 
 class ContextParameters(Parameters):
@@ -176,6 +176,6 @@ async def load_context(query: Annotated[ContextParameters, Query()], call: Curre
     loading = call.use_cases.context.load(
         query.query, limit=query.limit, session=query.session, principal=call.principal
     )
-    context = await call.unless_client_leaves(loading)
+    context = await call.unless_disconnected(loading)
     call.metrics.count_search(context.response)
     return json_response(context_document(context, request_id=call.request_id))

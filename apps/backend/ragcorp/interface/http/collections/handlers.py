@@ -10,38 +10,22 @@ from starlette.responses import Response
 from ragcorp.application.documents.edit_chunk import ChunkEdit
 from ragcorp.application.memory.chat_turns import TurnDefaults, TurnReader
 from ragcorp.application.validation.item_drafts import NAME_DIGITS, content_name
-from ragcorp.domain.collections import MAX_ITEM_NAME, Collection, ItemDraft, ItemFailure, ItemOutcome, ItemSelection
-from ragcorp.domain.documents import DocumentAttributes, IngestStatus
+from ragcorp.domain.collections import MAX_ITEM_NAME, Collection, ItemDraft, ItemSelection
+from ragcorp.domain.documents import DocumentAttributes, IngestStatus, SaveOutcome, WriteOutcome
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.ports.chunks import ChunkSelection
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.text.checks import require_length
-from ragcorp.interface.http.call import Call
-from ragcorp.interface.http.collections.item_patches import ArtifactPatch, ChunkBody, MemoryPatch, NewChunk, TurnPatch
-from ragcorp.interface.http.collections.item_schema import (
-    ArtifactItem,
-    HistoryTurn,
-    ItemPage,
-    MemoryBody,
-    MemoryItem,
-    TurnBody,
-    require_no_artifact,
-)
+from ragcorp.interface.http.call import Call, json_response
+from ragcorp.interface.http.collections import item_patches as patches
+from ragcorp.interface.http.collections import item_schema as schema
 from ragcorp.interface.http.documents.upload import document_of, read_document
 from ragcorp.interface.http.protocol.json_body import line_object, parse_model
-from ragcorp.interface.http.protocol.json_response import json_response
-from ragcorp.interface.http.protocol.parameters import Selection
-from ragcorp.interface.http.streams.line_stream import LineHandler, LineOutcome
-from ragcorp.interface.shapes.items import (
-    artifact_outcome,
-    chunk_edited,
-    item_outcome,
-    stored_artifact,
-    stored_chunk,
-    stored_item,
-)
+from ragcorp.interface.http.protocol.models import Selection
+from ragcorp.interface.http.streams.line_stream import LineHandler
+from ragcorp.interface.shapes import items as shapes
 from ragcorp.interface.use_cases import ItemUseCases
 
 BATCH_ITEMS = 500
@@ -52,9 +36,9 @@ class ItemHandlers:
     """Items of memory or history. The models are its bodies: with a name, without one, and partial."""
 
     collection: Collection
-    named: type[MemoryItem | HistoryTurn]
-    unnamed: type[MemoryBody | TurnBody]
-    partial: type[MemoryPatch | TurnPatch]
+    named: type[schema.MemoryItem | schema.HistoryTurn]
+    unnamed: type[schema.MemoryBody | schema.TurnBody]
+    partial: type[patches.MemoryPatch | patches.TurnPatch]
 
     async def add(self, call: Call) -> Response:
         body = await call.json(self.named)
@@ -69,16 +53,18 @@ class ItemHandlers:
         saved = await self._use_cases(call).save.change(external_id, body.as_change(), principal=call.principal)
         return self._stored(call, saved)
 
-    async def list(self, call: Call, query: ItemPage) -> Response:
-        require_no_artifact(query)
+    async def list(self, call: Call, query: schema.ItemPage) -> Response:
+        schema.require_no_artifact(query)
         items, next_cursor = await self._use_cases(call).items.list(
             _selection(call, query), principal=call.principal, limit=query.limit, cursor=query.cursor
         )
-        return json_response({"items": [stored_item(item) for item in items], "next_cursor": next_cursor})
+        return json_response({"items": [shapes.stored_item(item) for item in items], "next_cursor": next_cursor})
 
     async def get(self, call: Call, external_id: str) -> Response:
         _require_name(external_id)
-        return json_response(stored_item(await self._use_cases(call).items.get(external_id, principal=call.principal)))
+        return json_response(
+            shapes.stored_item(await self._use_cases(call).items.get(external_id, principal=call.principal))
+        )
 
     async def delete(self, call: Call, external_id: str) -> Response:
         _require_name(external_id)
@@ -90,17 +76,12 @@ class ItemHandlers:
         return json_response({"deleted": deleted})
 
     def lines(self, call: Call) -> LineHandler[ItemDraft]:
-        """Return the handler that reads and stores the lines of a bulk request."""
-
-        async def store(drafts: Sequence[ItemDraft]) -> list[LineOutcome]:
+        async def store(drafts: Sequence[ItemDraft]) -> Sequence[SaveOutcome]:
             outcomes = await self._use_cases(call).save.save_many(drafts, principal=call.principal)
-            _wake(call, *(outcome for outcome in outcomes if isinstance(outcome, ItemOutcome)))
-            return [
-                LineOutcome(external_id=outcome.external_id, error=outcome.error)
-                if isinstance(outcome, ItemFailure)
-                else LineOutcome(external_id=outcome.external_id, status=outcome.status)
-                for outcome in outcomes
-            ]
+            written = [outcome for outcome in outcomes if isinstance(outcome, WriteOutcome)]
+            if any(outcome.status is not IngestStatus.UNCHANGED for outcome in written):
+                call.services.wake_embedding()
+            return outcomes
 
         return LineHandler(
             read=self._reader(call),
@@ -128,27 +109,28 @@ class ItemHandlers:
 
         return read
 
-    async def _save(self, call: Call, body: MemoryBody | TurnBody, external_id: str | None) -> Response:
+    async def _save(self, call: Call, body: schema.MemoryBody | schema.TurnBody, external_id: str | None) -> Response:
         draft = body.as_draft(external_id=external_id, default_language=call.use_cases.default_language)
         return self._stored(call, await self._use_cases(call).save.save(draft, principal=call.principal))
 
-    def _stored(self, call: Call, outcome: ItemOutcome) -> Response:
-        _wake(call, outcome)
-        created = outcome.status is IngestStatus.CREATED
-        return json_response(item_outcome(self.collection, outcome), status=201 if created else 200)
+    def _stored(self, call: Call, outcome: WriteOutcome) -> Response:
+        return call.written(
+            shapes.item_outcome(self.collection, outcome),
+            created=outcome.status is IngestStatus.CREATED,
+            wake=outcome.status is not IngestStatus.UNCHANGED,
+        )
 
 
-MEMORY = ItemHandlers(collection=Collection.MEMORY, named=MemoryItem, unnamed=MemoryBody, partial=MemoryPatch)
-HISTORY = ItemHandlers(collection=Collection.HISTORY, named=HistoryTurn, unnamed=TurnBody, partial=TurnPatch)
+MEMORY = ItemHandlers(
+    collection=Collection.MEMORY, named=schema.MemoryItem, unnamed=schema.MemoryBody, partial=patches.MemoryPatch
+)
+HISTORY = ItemHandlers(
+    collection=Collection.HISTORY, named=schema.HistoryTurn, unnamed=schema.TurnBody, partial=patches.TurnPatch
+)
 
 
 def _selection(call: Call, query: Selection) -> ItemSelection:
     return ItemSelection(prefix=query.prefix, filters=call.filters(query.filters))
-
-
-def _wake(call: Call, *outcomes: ItemOutcome) -> None:
-    if any(outcome.status is not IngestStatus.UNCHANGED for outcome in outcomes):
-        call.services.wake_embedding()
 
 
 def _require_name(external_id: str) -> None:
@@ -160,7 +142,7 @@ class ArtifactHandlers:
     """Whole documents: the use cases of /documents under the grammar of the collections."""
 
     async def add(self, call: Call) -> Response:
-        body = await call.json(ArtifactItem)
+        body = await call.json(schema.ArtifactItem)
         call.allow_indexing(body.text)
         name = body.external_id if body.external_id is not None else _content_name(body, call.principal)
         return await self._ingest(call, document_of(name, body, default_language=call.use_cases.default_language))
@@ -169,25 +151,25 @@ class ArtifactHandlers:
         return await self._ingest(call, await read_document(call, external_id))
 
     async def patch(self, call: Call, external_id: str) -> Response:
-        body = await call.json(ArtifactPatch)
+        body = await call.json(patches.ArtifactPatch)
         call.allow_indexing(body.new_text or "")
         revising = call.use_cases.collections.revise_document.revise(
             external_id, body.as_change(), text=body.new_text, principal=call.principal
         )
-        return _ingested(call, await call.unless_client_leaves(revising))
+        return _ingested(call, await call.unless_disconnected(revising))
 
-    async def list(self, call: Call, query: ItemPage) -> Response:
-        require_no_artifact(query)
+    async def list(self, call: Call, query: schema.ItemPage) -> Response:
+        schema.require_no_artifact(query)
         documents, next_cursor = await call.use_cases.documents.list(
             _documents(call, query), principal=call.principal, limit=query.limit, cursor=query.cursor
         )
         return json_response(
-            {"items": [stored_artifact(document) for document in documents], "next_cursor": next_cursor}
+            {"items": [shapes.stored_artifact(document) for document in documents], "next_cursor": next_cursor}
         )
 
     async def get(self, call: Call, external_id: str) -> Response:
         document = await call.use_cases.documents.get(external_id, principal=call.principal)
-        return json_response(stored_artifact(document))
+        return json_response(shapes.stored_artifact(document))
 
     async def delete(self, call: Call, external_id: str) -> Response:
         await call.use_cases.delete.delete(external_id, principal=call.principal)
@@ -199,36 +181,36 @@ class ArtifactHandlers:
 
     async def _ingest(self, call: Call, request: IngestRequest) -> Response:
         ingesting = call.use_cases.ingest.ingest(request, principal=call.principal)
-        return _ingested(call, await call.unless_client_leaves(ingesting))
+        return _ingested(call, await call.unless_disconnected(ingesting))
 
 
 class ChunkHandlers:
     """Passages: to write one is to write its artifact."""
 
     async def add(self, call: Call) -> Response:
-        body = await call.json(NewChunk)
+        body = await call.json(patches.NewChunk)
         edit = await call.use_cases.collections.edit_chunk.add(
             body.external_id, body.text, after=body.after, principal=call.principal
         )
-        return _edited(call, edit, status=201)
+        return _edited(call, edit, created=True)
 
     async def put(self, call: Call, external_id: str) -> Response:
-        body = await call.json(ChunkBody)
+        body = await call.json(patches.ChunkBody)
         edit = await call.use_cases.collections.edit_chunk.replace(external_id, body.text, principal=call.principal)
         return _edited(call, edit)
 
     patch = put
 
-    async def list(self, call: Call, query: ItemPage) -> Response:
+    async def list(self, call: Call, query: schema.ItemPage) -> Response:
         selection = ChunkSelection(prefix=query.prefix, artifact=query.artifact, filters=call.filters(query.filters))
         chunks, next_cursor = await call.use_cases.collections.chunks.list(
             selection, principal=call.principal, limit=query.limit, cursor=query.cursor
         )
-        return json_response({"items": [stored_chunk(chunk) for chunk in chunks], "next_cursor": next_cursor})
+        return json_response({"items": [shapes.stored_chunk(chunk) for chunk in chunks], "next_cursor": next_cursor})
 
     async def get(self, call: Call, external_id: str) -> Response:
         chunk = await call.use_cases.collections.chunks.get(external_id, principal=call.principal)
-        return json_response(stored_chunk(chunk))
+        return json_response(shapes.stored_chunk(chunk))
 
     async def delete(self, call: Call, external_id: str) -> Response:
         return _edited(call, await call.use_cases.collections.edit_chunk.remove(external_id, principal=call.principal))
@@ -248,18 +230,15 @@ def _documents(call: Call, query: Selection) -> DocumentSelection:
 
 
 def _ingested(call: Call, result: IngestResult) -> Response:
-    if result.pending:
-        call.services.wake_embedding()
-    return json_response(artifact_outcome(result), status=201 if result.status is IngestStatus.CREATED else 200)
+    created = result.status is IngestStatus.CREATED
+    return call.written(shapes.artifact_outcome(result), created=created, wake=result.pending > 0)
 
 
-def _edited(call: Call, edit: ChunkEdit, *, status: int = 200) -> Response:
-    if edit.artifact.pending:
-        call.services.wake_embedding()
-    return json_response(chunk_edited(edit), status=status)
+def _edited(call: Call, edit: ChunkEdit, *, created: bool = False) -> Response:
+    return call.written(shapes.chunk_edited(edit), created=created, wake=edit.artifact.pending > 0)
 
 
-def _content_name(body: ArtifactItem, principal: Principal) -> str:
+def _content_name(body: schema.ArtifactItem, principal: Principal) -> str:
     """Return a name derived from the content and its readers (see item_drafts.content_name)."""
     parts = (body.text, body.sensitivity, body.visibility_scope, body.owner, principal.subject)
     return hashlib.sha256("\0".join(parts).encode("utf-8", errors="replace")).hexdigest()[:NAME_DIGITS]

@@ -13,7 +13,7 @@ from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.http.collections.item_schema import Entities, Moment, OptionalName, Text, one_time
 from ragcorp.interface.http.documents.schema import SensitivityName
-from ragcorp.interface.http.protocol.strict_model import StrictModel
+from ragcorp.interface.http.protocol.models import StrictModel
 
 COMMON_ATTRIBUTES = ("language", "sensitivity", "visibility_scope", "owner", "occurred_at", "metadata")
 
@@ -29,18 +29,18 @@ class AttributePatch(StrictModel):
     occurred_at: Moment = Field(None, description="ISO 8601 (UTC where no zone is given), or seconds since 1970.")
     metadata: dict[str, JsonValue] = Field(default_factory=dict, description="Free; at most 16 KB as JSON.")
 
-    def named(self, name: str) -> Any:
-        """Return the field's value if the request names it, else KEEP."""
-        return getattr(self, name) if name in self.model_fields_set else KEEP
+    def sent(self, *names: str) -> dict[str, Any]:
+        """Return the values of the fields ``names``; KEEP for one that the request leaves out."""
+        return {name: getattr(self, name) if name in self.model_fields_set else KEEP for name in names}
 
-    def attributes(self, **others: Any) -> AttributeChange:
-        """Raises InvalidInputError for a change of nothing."""
+    def attributes(self, *more: str, **others: Any) -> AttributeChange:
+        """Return the change of the common attributes and the fields ``more``. Raises InvalidInputError."""
         if not self.model_fields_set:
             raise InvalidInputError("Nothing is to be changed.", field="body", remedy="Name at least one field.")
-        named = {name: self.named(name) for name in COMMON_ATTRIBUTES}
+        values = self.sent(*COMMON_ATTRIBUTES, *more)
         if "sensitivity" in self.model_fields_set:
-            named["sensitivity"] = Sensitivity.parse(self.sensitivity)
-        return AttributeChange(**{**named, **others})
+            values["sensitivity"] = Sensitivity.parse(self.sensitivity)
+        return AttributeChange(**{**values, **others})
 
 
 class ItemPatch(AttributePatch):
@@ -50,14 +50,11 @@ class ItemPatch(AttributePatch):
     speaker: OptionalName = None
     entities: Entities = Field(default_factory=list)
 
-    def change(self, **others: Any) -> ItemChange:
-        return ItemChange(
-            text=self.named("text"),
-            attributes=self.attributes(**others),
-            session=self.named("session"),
-            speaker=self.named("speaker"),
-            entities=self.named("entities"),
-        )
+    def as_change(self) -> ItemChange:
+        return ItemChange(attributes=self.changed_attributes(), **self.sent("text", "session", "speaker", "entities"))
+
+    def changed_attributes(self) -> AttributeChange:
+        return self.attributes("artifact_type")
 
 
 class MemoryPatch(ItemPatch):
@@ -66,9 +63,6 @@ class MemoryPatch(ItemPatch):
     model_config = ConfigDict(json_schema_extra={"examples": [{"text": "Priya prefers the aisle seat."}]})
 
     artifact_type: MemoryKind = MemoryKind.FACT
-
-    def as_change(self) -> ItemChange:
-        return self.change(artifact_type=self.named("artifact_type"))
 
 
 class TurnPatch(ItemPatch):
@@ -79,11 +73,11 @@ class TurnPatch(ItemPatch):
     artifact_type: str = Field("", min_length=1, max_length=MAX_LABEL)
     timestamp: Moment = Field(None, description="Another name of `occurred_at`.")
 
-    def as_change(self) -> ItemChange:
+    def changed_attributes(self) -> AttributeChange:
         times: datetime | Keep | None = KEEP
         if self.model_fields_set & {"timestamp", "occurred_at"}:
             times = one_time(self.timestamp, self.occurred_at)
-        return self.change(artifact_type=self.named("artifact_type"), occurred_at=times)
+        return self.attributes("artifact_type", occurred_at=times)
 
 
 class ArtifactPatch(AttributePatch):
@@ -96,9 +90,7 @@ class ArtifactPatch(AttributePatch):
     path: str | None = Field(None, max_length=1000)
 
     def as_change(self) -> AttributeChange:
-        return self.attributes(
-            title=self.named("title"), artifact_type=self.named("artifact_type"), path=self.named("path")
-        )
+        return self.attributes("title", "artifact_type", "path")
 
     @property
     def new_text(self) -> str | None:

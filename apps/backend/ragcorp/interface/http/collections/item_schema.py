@@ -1,7 +1,7 @@
 """Bodies and parameters of the routes of items."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, WithJsonSchema
 
@@ -21,8 +21,14 @@ from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.http.documents.schema import DOCUMENT_EXAMPLE, DocumentBody, SensitivityName
-from ragcorp.interface.http.protocol.parameters import FiltersText, PageCursor, PageLimit, Parameters, Selection
-from ragcorp.interface.http.protocol.strict_model import StrictModel
+from ragcorp.interface.http.protocol.models import (
+    FiltersText,
+    PageCursor,
+    PageLimit,
+    Parameters,
+    Selection,
+    StrictModel,
+)
 
 MEMORY_EXAMPLE: dict[str, Any] = {
     "text": "Priya prefers the window seat.",
@@ -43,15 +49,14 @@ TURN_EXAMPLE: dict[str, Any] = {
 Text = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": MAX_ITEM_CHARACTERS})]
 OptionalName = Annotated[str | None, Field(json_schema_extra={"maxLength": MAX_ITEM_NAME})]
 Entities = Annotated[list[str], Field(json_schema_extra={"maxItems": MAX_ITEM_ENTITIES})]
-NAME_LEFT_OUT = "Left out: one is made of the content, so that the same request may be sent again."
+DEFAULT_NAME_NOTE = "Left out: one is made of the content, so that the same request may be sent again."
 ExternalName = Annotated[
-    str | None, Field(description=NAME_LEFT_OUT, json_schema_extra={"minLength": 1, "maxLength": MAX_ITEM_NAME})
+    str | None, Field(description=DEFAULT_NAME_NOTE, json_schema_extra={"minLength": 1, "maxLength": MAX_ITEM_NAME})
 ]
 ArtifactName = Annotated[
-    str | None, Field(description=NAME_LEFT_OUT, json_schema_extra={"minLength": 1, "maxLength": MAX_EXTERNAL_ID})
+    str | None, Field(description=DEFAULT_NAME_NOTE, json_schema_extra={"minLength": 1, "maxLength": MAX_EXTERNAL_ID})
 ]
 BulkCollection = Literal["artifacts", "memory", "history"]
-"""The collections that take many items in one request."""
 
 
 def _moment(value: object) -> datetime | None:
@@ -84,18 +89,19 @@ class ItemFields(StrictModel):
     entities: Entities = Field(default_factory=list)
     metadata: dict[str, JsonValue] = Field(default_factory=dict, description="Free; at most 16 KB as JSON.")
 
-    def draft(
-        self,
-        collection: Collection,
-        *,
-        artifact_type: str,
-        occurred_at: datetime | None,
-        external_id: str | None,
-        default_language: str,
-    ) -> ItemDraft:
-        """Raises InvalidInputError."""
+    collection: ClassVar[Collection]
+
+    @property
+    def item_type(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def item_time(self) -> datetime | None:
+        return self.occurred_at
+
+    def as_draft(self, *, external_id: str | None, default_language: str) -> ItemDraft:
         return item_draft(
-            collection=collection,
+            collection=self.collection,
             external_id=external_id,
             text=self.text,
             session=self.session,
@@ -103,11 +109,11 @@ class ItemFields(StrictModel):
             entities=self.entities,
             attributes=DocumentAttributes(
                 language=self.language or default_language,
-                artifact_type=artifact_type,
+                artifact_type=self.item_type,
                 sensitivity=Sensitivity.parse(self.sensitivity),
                 visibility_scope=self.visibility_scope,
                 owner=self.owner,
-                occurred_at=occurred_at,
+                occurred_at=self.item_time,
                 metadata=self.metadata,
             ),
         )
@@ -121,16 +127,14 @@ class MemoryBody(ItemFields):
     artifact_type: MemoryKind = MemoryKind.FACT
     kind: MemoryKind | None = Field(None, description="Another name of `artifact_type`.")
 
-    def as_draft(self, *, external_id: str | None, default_language: str) -> ItemDraft:
+    collection = Collection.MEMORY
+
+    @property
+    def item_type(self) -> str:
+        """Raises InvalidInputError for two different values."""
         if self.kind is not None and "artifact_type" in self.model_fields_set and self.kind is not self.artifact_type:
             raise _two_values("kind", "artifact_type")
-        return self.draft(
-            Collection.MEMORY,
-            artifact_type=self.kind or self.artifact_type,
-            occurred_at=self.occurred_at,
-            external_id=external_id,
-            default_language=default_language,
-        )
+        return self.kind or self.artifact_type
 
 
 class TurnBody(ItemFields):
@@ -143,14 +147,15 @@ class TurnBody(ItemFields):
         None, description="Another name of `occurred_at`. With neither, a new turn is of the time of the request."
     )
 
-    def as_draft(self, *, external_id: str | None, default_language: str) -> ItemDraft:
-        return self.draft(
-            Collection.HISTORY,
-            artifact_type=self.artifact_type,
-            occurred_at=one_time(self.timestamp, self.occurred_at),
-            external_id=external_id,
-            default_language=default_language,
-        )
+    collection = Collection.HISTORY
+
+    @property
+    def item_type(self) -> str:
+        return self.artifact_type
+
+    @property
+    def item_time(self) -> datetime | None:
+        return one_time(self.timestamp, self.occurred_at)
 
 
 class MemoryItem(MemoryBody):

@@ -11,38 +11,18 @@ from typing_extensions import TypedDict
 from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID
 from ragcorp.domain.collections import MAX_ITEM_NAME, Collection
 from ragcorp.domain.filters import DOCUMENT_FIELDS, ITEM_FIELDS, METADATA
-from ragcorp.interface.http.call import CurrentCall, operations
+from ragcorp.interface.http.call import CurrentCall, json_response, operations
+from ragcorp.interface.http.collections import item_patches as patches
+from ragcorp.interface.http.collections import item_schema as schema
 from ragcorp.interface.http.collections.handlers import HISTORY, MEMORY, ArtifactHandlers, ChunkHandlers, ItemHandlers
-from ragcorp.interface.http.collections.item_patches import ArtifactPatch, ChunkBody, MemoryPatch, NewChunk, TurnPatch
-from ragcorp.interface.http.collections.item_schema import (
-    ArtifactItem,
-    BulkCollection,
-    FacetParameters,
-    HistoryTurn,
-    ItemPage,
-    MemoryBody,
-    MemoryItem,
-    TurnBody,
-)
 from ragcorp.interface.http.documents.routes import document_lines
 from ragcorp.interface.http.documents.schema import BulkDocument, DocumentBody
 from ragcorp.interface.http.protocol.descriptions import problems, request_body
 from ragcorp.interface.http.protocol.document_names import external_id_of
-from ragcorp.interface.http.protocol.json_response import json_response
-from ragcorp.interface.http.protocol.parameters import Selection
+from ragcorp.interface.http.protocol.models import Selection
 from ragcorp.interface.http.streams.line_stream import OUTCOMES, LineHandler, LineStream, line_body
+from ragcorp.interface.shapes import items as shapes
 from ragcorp.interface.shapes.documents import Deleted
-from ragcorp.interface.shapes.items import (
-    ArtifactStored,
-    ChunkEdited,
-    FacetCountsBody,
-    ItemList,
-    ItemStored,
-    StoredArtifact,
-    StoredChunk,
-    StoredItem,
-    facet_counts,
-)
 
 
 class CollectionField(TypedDict):
@@ -72,12 +52,15 @@ def described_collections() -> CollectionList:
     """Return the description of each collection. ``metadata`` among the filters: any other name is one of its keys."""
     return {
         "collections": [
-            _described(Collection.ARTIFACTS, "Whole documents.", ArtifactItem, DOCUMENT_FIELDS),
-            _described(Collection.ARTIFACT_CHUNKS, "The passages of documents.", NewChunk, DOCUMENT_FIELDS),
+            _described(Collection.ARTIFACTS, "Whole documents.", schema.ArtifactItem, DOCUMENT_FIELDS),
+            _described(Collection.ARTIFACT_CHUNKS, "The passages of documents.", patches.NewChunk, DOCUMENT_FIELDS),
             _described(
-                Collection.MEMORY, "Facts, preferences, people, places and relationships.", MemoryItem, ITEM_FIELDS
+                Collection.MEMORY,
+                "Facts, preferences, people, places and relationships.",
+                schema.MemoryItem,
+                ITEM_FIELDS,
             ),
-            _described(Collection.HISTORY, "Turns of conversations.", HistoryTurn, ITEM_FIELDS),
+            _described(Collection.HISTORY, "Turns of conversations.", schema.HistoryTurn, ITEM_FIELDS),
         ]
     }
 
@@ -121,7 +104,7 @@ ExternalId = Annotated[
         json_schema_extra={"minLength": 1, "maxLength": MAX_EXTERNAL_ID},
     ),
 ]
-WRITTEN = ItemStored | ArtifactStored | ChunkEdited
+WRITTEN = shapes.ItemStored | shapes.ArtifactStored | shapes.ChunkEdited
 
 ADD = """\
 An item of `memory` (a fact, preference, person, place or relationship), a turn of `history`, an artifact as text, or a
@@ -165,18 +148,20 @@ async def list_collections() -> Response:
 @router.get(
     "/collections/facets",
     summary="Count what there is to find",
-    response_model=FacetCountsBody,
+    response_model=shapes.FacetCountsBody,
     responses=problems(422, 503),
 )
-async def count_facets(query: Annotated[FacetParameters, Query()], call: CurrentCall) -> Response:
+async def count_facets(query: Annotated[schema.FacetParameters, Query()], call: CurrentCall) -> Response:
     filters = call.filters(query.filters)
     return json_response(
-        facet_counts(await call.use_cases.collections.facets.count(principal=call.principal, filters=filters))
+        shapes.facet_counts(await call.use_cases.collections.facets.count(principal=call.principal, filters=filters))
     )
 
 
-@router.get(ITEMS, summary="List items", response_model=ItemList, responses=problems(422, 503))
-async def list_items(collection: CollectionName, query: Annotated[ItemPage, Query()], call: CurrentCall) -> Response:
+@router.get(ITEMS, summary="List items", response_model=shapes.ItemList, responses=problems(422, 503))
+async def list_items(
+    collection: CollectionName, query: Annotated[schema.ItemPage, Query()], call: CurrentCall
+) -> Response:
     return await HANDLERS[collection].list(call, query)
 
 
@@ -186,7 +171,7 @@ async def list_items(collection: CollectionName, query: Annotated[ItemPage, Quer
     description=ADD,
     response_model=WRITTEN,
     responses=CREATED,
-    openapi_extra=request_body(MemoryItem, HistoryTurn, ArtifactItem, NewChunk),
+    openapi_extra=request_body(schema.MemoryItem, schema.HistoryTurn, schema.ArtifactItem, patches.NewChunk),
 )
 async def add_item(collection: CollectionName, call: CurrentCall) -> Response:
     return await HANDLERS[collection].add(call)
@@ -209,9 +194,9 @@ async def delete_items(collection: CollectionName, query: Annotated[Selection, Q
     description=BULK,
     response_class=Response,
     responses={200: OUTCOMES, **problems(415, 422)},
-    openapi_extra=line_body("One item a line.", MemoryItem, HistoryTurn, BulkDocument),
+    openapi_extra=line_body("One item a line.", schema.MemoryItem, schema.HistoryTurn, BulkDocument),
 )
-async def bulk_items(collection: BulkCollection, call: CurrentCall) -> Response:
+async def bulk_items(collection: schema.BulkCollection, call: CurrentCall) -> Response:
     handler: LineHandler[Any]
     match collection:
         case "artifacts":
@@ -226,7 +211,7 @@ async def bulk_items(collection: BulkCollection, call: CurrentCall) -> Response:
 @router.get(
     ITEM,
     summary="Get an item",
-    response_model=StoredItem | StoredArtifact | StoredChunk,
+    response_model=shapes.StoredItem | shapes.StoredArtifact | shapes.StoredChunk,
     responses=problems(404, 422, 503),
 )
 async def get_item(collection: CollectionName, external_id: ExternalId, call: CurrentCall) -> Response:
@@ -239,7 +224,7 @@ async def get_item(collection: CollectionName, external_id: ExternalId, call: Cu
     description=PUT,
     response_model=WRITTEN,
     responses=CREATED,
-    openapi_extra=request_body(MemoryBody, TurnBody, DocumentBody, ChunkBody),
+    openapi_extra=request_body(schema.MemoryBody, schema.TurnBody, DocumentBody, patches.ChunkBody),
 )
 async def put_item(collection: CollectionName, external_id: ExternalId, call: CurrentCall) -> Response:
     return await HANDLERS[collection].put(call, external_id_of(external_id))
@@ -251,7 +236,7 @@ async def put_item(collection: CollectionName, external_id: ExternalId, call: Cu
     description=PATCH,
     response_model=WRITTEN,
     responses=problems(404, 409, 413, 415, 422, 503),
-    openapi_extra=request_body(MemoryPatch, TurnPatch, ArtifactPatch, ChunkBody),
+    openapi_extra=request_body(patches.MemoryPatch, patches.TurnPatch, patches.ArtifactPatch, patches.ChunkBody),
 )
 async def patch_item(collection: CollectionName, external_id: ExternalId, call: CurrentCall) -> Response:
     return await HANDLERS[collection].patch(call, external_id_of(external_id))
@@ -263,7 +248,7 @@ async def patch_item(collection: CollectionName, external_id: ExternalId, call: 
     description=DELETE,
     status_code=204,
     response_class=Response,
-    responses={200: {"model": ChunkEdited, "description": "Of a passage"}, **problems(404, 409, 422, 503)},
+    responses={200: {"model": shapes.ChunkEdited, "description": "Of a passage"}, **problems(404, 409, 422, 503)},
 )
 async def delete_item(collection: CollectionName, external_id: ExternalId, call: CurrentCall) -> Response:
     return await HANDLERS[collection].delete(call, external_id_of(external_id))

@@ -9,27 +9,19 @@ from starlette.responses import Response
 
 from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID, require_external_id
 from ragcorp.domain.documents import IngestStatus, SourceFile
-from ragcorp.domain.ingestion import IngestFailure, IngestRequest, IngestResult
+from ragcorp.domain.ingestion import IngestFailure, IngestOutcome, IngestRequest, IngestResult
 from ragcorp.domain.ports.storage import DocumentSelection
-from ragcorp.interface.http.call import Call, CurrentCall, operations
+from ragcorp.interface.http.call import Call, CurrentCall, json_response, operations
 from ragcorp.interface.http.documents.schema import BulkDocument, DocumentBody, DocumentForm, DocumentPage
 from ragcorp.interface.http.documents.upload import FORM, document_of, read_document
 from ragcorp.interface.http.protocol.bodies import allow_indexing
 from ragcorp.interface.http.protocol.descriptions import content, problems, reference, request_body
 from ragcorp.interface.http.protocol.document_names import base_name, disposition, external_id_of
 from ragcorp.interface.http.protocol.json_body import parse_model
-from ragcorp.interface.http.protocol.json_response import json_response
-from ragcorp.interface.http.protocol.parameters import Selection
-from ragcorp.interface.http.streams.line_stream import OUTCOMES, LineHandler, LineOutcome, LineStream, line_body
-from ragcorp.interface.shapes.documents import (
-    Deleted,
-    DocumentList,
-    Stored,
-    StoredDocument,
-    document_list,
-    stored,
-    stored_document,
-)
+from ragcorp.interface.http.protocol.models import Selection
+from ragcorp.interface.http.streams.line_stream import OUTCOMES, LineHandler, LineStream, line_body
+from ragcorp.interface.shapes import documents as shapes
+from ragcorp.interface.shapes.values import filled
 
 BATCH_DOCUMENTS = 64
 QUEUE = 2
@@ -60,7 +52,6 @@ async def bulk_documents(call: CurrentCall) -> Response:
 
 
 def document_lines(call: Call) -> LineHandler[IngestRequest]:
-    """Return the handler that reads and stores lines of documents."""
     services = call.services
 
     def read(line: bytes) -> IngestRequest:
@@ -68,22 +59,20 @@ def document_lines(call: Call) -> LineHandler[IngestRequest]:
         require_external_id(body.external_id)
         return document_of(body.external_id, body, default_language=services.use_cases.default_language)
 
-    async def store(requests: Sequence[IngestRequest]) -> list[LineOutcome]:
+    async def store(requests: Sequence[IngestRequest]) -> Sequence[IngestOutcome]:
         outcomes = await services.use_cases.ingest.ingest_many(requests, principal=call.principal)
         if any(not isinstance(outcome, IngestFailure) and outcome.pending for outcome in outcomes):
             services.wake_embedding()
-        return [
-            LineOutcome(external_id=outcome.external_id, error=outcome.error)
-            if isinstance(outcome, IngestFailure)
-            else LineOutcome(external_id=outcome.external_id, status=outcome.status)
-            for outcome in outcomes
-        ]
+        return outcomes
 
-    return LineHandler(read=read, name_of=attrgetter("external_id"), store=store, batch_lines=BATCH_DOCUMENTS)
+    name_of = attrgetter("external_id")
+    return LineHandler(read=read, name_of=name_of, identity_of=name_of, store=store, batch_lines=BATCH_DOCUMENTS)
 
 
 SHOWN_INLINE = frozenset({"application/pdf", "text/plain", "text/markdown"})
 """Media types that a browser may show, since none of them runs code. It downloads all others."""
+
+DOCUMENT = "/documents/{external_id:path}"
 
 ExternalId = Annotated[
     str,
@@ -95,22 +84,23 @@ ExternalId = Annotated[
 ]
 
 BINARY: dict[str, Any] = {"type": "string", "format": "binary"}
+FOUND = problems(404, 422, 503)
 
 
-@router.get("/documents", summary="List documents", response_model=DocumentList, responses=problems(422, 503))
+@router.get("/documents", summary="List documents", response_model=shapes.DocumentList, responses=problems(422, 503))
 async def list_documents(query: Annotated[DocumentPage, Query()], call: CurrentCall) -> Response:
     selection = _selection(query, call, deleted=query.deleted)
     documents, next_cursor = await call.use_cases.documents.list(
         selection, principal=call.principal, limit=query.limit, cursor=query.cursor
     )
-    return json_response(document_list(documents, next_cursor))
+    return json_response({"documents": list(map(shapes.stored_document, documents)), "next_cursor": next_cursor})
 
 
 @router.delete(
     "/documents",
     summary="Delete by prefix or filters",
     description="At least one of them is needed. Deleted documents can be restored until they are purged.",
-    response_model=Deleted,
+    response_model=shapes.Deleted,
     responses=problems(422, 503),
 )
 async def delete_documents(query: Annotated[Selection, Query()], call: CurrentCall) -> Response:
@@ -120,7 +110,7 @@ async def delete_documents(query: Annotated[Selection, Query()], call: CurrentCa
 
 # the routes with a suffix come first: the name takes every other path
 @router.get(
-    "/documents/{external_id:path}/content",
+    f"{DOCUMENT}/content",
     summary="Get the original",
     response_class=Response,
     responses={200: content("*/*", BINARY, "The original, byte for byte."), **problems(404, 422, 503)},
@@ -139,49 +129,38 @@ async def get_document_content(external_id: ExternalId, call: CurrentCall) -> Re
 
 
 @router.post(
-    "/documents/{external_id:path}/restore",
+    f"{DOCUMENT}/restore",
     summary="Bring back a deleted document",
-    response_model=Stored,
+    response_model=shapes.Stored,
     responses=problems(404, 409, 422, 503),
 )
 async def restore_document(external_id: ExternalId, call: CurrentCall) -> Response:
     result = await call.use_cases.restore.restore(external_id_of(external_id), principal=call.principal)
-    return _stored(result, call, status=200)
+    return call.written(filled(shapes.Stored, result), created=False, wake=result.pending > 0)
 
 
-@router.get(
-    "/documents/{external_id:path}",
-    summary="Describe a document",
-    response_model=StoredDocument,
-    responses=problems(404, 422, 503),
-)
+@router.get(DOCUMENT, summary="Describe a document", response_model=shapes.StoredDocument, responses=FOUND)
 async def get_document(external_id: ExternalId, call: CurrentCall) -> Response:
     document = await call.use_cases.documents.get(external_id_of(external_id), principal=call.principal)
-    return json_response(stored_document(document))
+    return json_response(shapes.stored_document(document))
 
 
 @router.put(
-    "/documents/{external_id:path}",
+    DOCUMENT,
     summary="Store a document",
     description="As JSON, as a form with a file, or as the file itself with its Content-Type.",
-    response_model=Stored,
-    responses={201: {"model": Stored, "description": "Created"}, **problems(409, 413, 415, 422, 503)},
+    response_model=shapes.Stored,
+    responses={201: {"model": shapes.Stored, "description": "Created"}, **problems(409, 413, 415, 422, 503)},
     openapi_extra=request_body(DocumentBody, **{FORM: reference(DocumentForm), "application/pdf": BINARY}),
 )
 async def put_document(external_id: ExternalId, call: CurrentCall) -> Response:
     call.slot.work_in_parts()
     document = await read_document(call, external_id_of(external_id))
-    result = await call.unless_client_leaves(_ingested(document, call))
-    return _stored(result, call, status=201 if result.status is IngestStatus.CREATED else 200)
+    result = await call.unless_disconnected(_ingested(document, call))
+    return _stored(result, call)
 
 
-@router.delete(
-    "/documents/{external_id:path}",
-    summary="Delete a document",
-    status_code=204,
-    response_class=Response,
-    responses=problems(404, 422, 503),
-)
+@router.delete(DOCUMENT, summary="Delete a document", status_code=204, response_class=Response, responses=FOUND)
 async def delete_document(external_id: ExternalId, call: CurrentCall) -> Response:
     await call.use_cases.delete.delete(external_id_of(external_id), principal=call.principal)
     return Response(status_code=204)
@@ -202,10 +181,9 @@ def _selection(query: Selection, call: Call, *, deleted: bool = False) -> Docume
     return DocumentSelection(prefix=query.prefix, filters=call.filters(query.filters), deleted=deleted)
 
 
-def _stored(result: IngestResult, call: Call, *, status: int) -> Response:
-    if result.pending:
-        call.services.wake_embedding()
-    return json_response(stored(result), status=status)
+def _stored(result: IngestResult, call: Call) -> Response:
+    created = result.status is IngestStatus.CREATED
+    return call.written(filled(shapes.Stored, result), created=created, wake=result.pending > 0)
 
 
 def _content_type(original: SourceFile) -> str:

@@ -9,8 +9,7 @@ from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID, MAX
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.http.protocol.filters import parse_time
-from ragcorp.interface.http.protocol.parameters import Page
-from ragcorp.interface.http.protocol.strict_model import StrictModel
+from ragcorp.interface.http.protocol.models import Page, StrictModel
 
 SensitivityName = Literal["public", "normal", "confidential", "restricted"]
 TextMediaType = Literal["text/markdown", "text/plain", "text/html"]

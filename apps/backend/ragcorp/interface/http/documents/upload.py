@@ -39,10 +39,7 @@ FORM_OVERHEAD_BYTES = 256 * 1024
 
 
 class _FormParser(MultiPartParser):
-    """Joins the pieces of a file.
-
-    The parser cuts a file at each carriage return, and beyond 1 MB it would start a thread for each piece.
-    """
+    """Joins the pieces of a file: the parser cuts it at each carriage return, and would use a thread per piece."""
 
     spool_max_size = 0  # no limit: the whole file is read in the end
 
@@ -76,7 +73,6 @@ async def read_document(call: Call, external_id: str) -> IngestRequest:
 
 
 def document_of(external_id: str, body: DocumentBody, *, default_language: str) -> IngestRequest:
-    """Return the ingestion of a document sent as JSON."""
     return IngestRequest(
         external_id=external_id,
         file=text_file(external_id, body.text, media_type=body.media_type),
@@ -120,20 +116,20 @@ async def _read_form(request: Request, entity: EntityHeaders, limits: HttpLimits
             for name, value in form.multi_items():
                 if isinstance(value, UploadFile):
                     if name != "file":
-                        raise _bad_form("The file does not stand in the field 'file'.")
+                        raise _bad_form("The file is not in the field 'file'.")
                     file = SourceFile(
                         content=await value.read(),
                         media_type=(value.content_type or "").partition(";")[0].strip().lower(),
                         filename=base_name(value.filename or ""),
                     )
                 elif name in texts:
-                    raise _bad_form("A field stands in the form twice.")
+                    raise _bad_form("A field is in the form twice.")
                 else:
                     texts[name] = value
     except (MultiPartException, HTTPException):
         raise _bad_form("The form cannot be read.") from None
     if file is None:
-        raise InvalidInputError("The form holds no file.", field="file", remedy="Send the file in the field 'file'.")
+        raise InvalidInputError("The form has no file.", field="file", remedy="Send the file in the field 'file'.")
     return _form_fields(texts, limits), file
 
 
@@ -149,7 +145,7 @@ def _form_fields(texts: dict[str, str], limits: HttpLimits) -> DocumentFields:
         raise refused(error, DocumentFields) from None
 
 
-def _bounded(receive: Receive, limit: int, shown: int) -> Receive:
+def _bounded(receive: Receive, limit: int, file_limit: int) -> Receive:
     size = 0
 
     async def bounded() -> Message:
@@ -157,7 +153,7 @@ def _bounded(receive: Receive, limit: int, shown: int) -> Receive:
         message = await receive()
         size += len(message.get("body", b""))
         if size > limit:
-            raise too_large(shown, "MAX_FILE_BYTES", field="file")
+            raise too_large(file_limit, "MAX_FILE_BYTES", field="file")
         return message
 
     return bounded

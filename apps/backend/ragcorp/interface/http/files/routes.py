@@ -1,29 +1,18 @@
 """POST /grep and POST /files/read: search and read files where they are stored."""
 
-from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
-from ragcorp.domain.files.values import (
-    DEFAULT_PASSAGES,
-    MAX_GLOB,
-    MAX_GLOBS,
-    MAX_GREP_QUERY,
-    MAX_PASSAGES,
-    MAX_PATH,
-    GrepCase,
-    GrepMode,
-    GrepRequest,
-    GrepResult,
-)
-from ragcorp.interface.http.call import Call, CurrentCall, operations
+from ragcorp.domain.files import values as files
+from ragcorp.interface.http.call import CurrentCall, json_response, operations
 from ragcorp.interface.http.protocol.descriptions import problems
-from ragcorp.interface.http.protocol.json_response import json_response
-from ragcorp.interface.http.protocol.strict_model import StrictModel
-from ragcorp.interface.http.streams.event_stream import EVENT_STREAM, SEARCH_EVENTS, BegunWork, Event, EventStream
-from ragcorp.interface.shapes.files import FileContent, GrepResults, file_document, grep_document
+from ragcorp.interface.http.protocol.models import StrictModel
+from ragcorp.interface.http.streams.event_stream import EVENT_STREAM, SEARCH_EVENTS, stream_result
+from ragcorp.interface.shapes.files import FileContent, GrepResults, grep_document
+from ragcorp.interface.shapes.result_text import GrepStatus
+from ragcorp.interface.shapes.values import filled
 
 MAX_LINE = 2**31 - 1
 
@@ -39,25 +28,27 @@ class GrepBody(StrictModel):
     model_config = ConfigDict(json_schema_extra={"examples": [GREP_EXAMPLE]})
 
     query: str = Field(
-        max_length=MAX_GREP_QUERY,
+        max_length=files.MAX_GREP_QUERY,
         description="One line of text, looked for as a whole, else by its words (24 terms at most, identifiers first); "
         "or a regular expression, in which letters outside ASCII match UTF-8 and UTF-16 files only. In text, a hyphen "
         "matches printed ones (U+2010 to U+2013, U+2212) too, and straight quotes curly ones.",
         json_schema_extra={"minLength": 1},
     )
-    mode: GrepMode = Field(GrepMode.LITERAL, description="`regex` has the syntax of Rust's regex crate.")
-    case: GrepCase = Field(GrepCase.SMART, description="`smart`: insensitive where a term has no capital letter.")
-    globs: list[Annotated[str, Field(min_length=1, max_length=MAX_GLOB)]] = Field(
+    mode: files.GrepMode = Field(files.GrepMode.LITERAL, description="`regex` has the syntax of Rust's regex crate.")
+    case: files.GrepCase = Field(
+        files.GrepCase.SMART, description="`smart`: insensitive where a term has no capital letter."
+    )
+    globs: list[Annotated[str, Field(min_length=1, max_length=files.MAX_GLOB)]] = Field(
         default_factory=list,
-        max_length=MAX_GLOBS,
+        max_length=files.MAX_GLOBS,
         description="Patterns of gitignore over the path below a root; with `!` those that are left out.",
     )
-    max: int = Field(DEFAULT_PASSAGES, ge=1, le=MAX_PASSAGES, description="Passages to return.")
+    max: int = Field(files.DEFAULT_PASSAGES, ge=1, le=files.MAX_PASSAGES, description="Passages to return.")
     gitignore: bool = Field(True, description="Leave out what .gitignore names.")
     stream: bool = Field(False, description="Answer with server-sent events.")
 
-    def as_request(self) -> GrepRequest:
-        return GrepRequest(
+    def as_request(self) -> files.GrepRequest:
+        return files.GrepRequest(
             query=self.query,
             mode=self.mode,
             case=self.case,
@@ -72,7 +63,9 @@ class ReadBody(StrictModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [READ_EXAMPLE]})
 
-    path: str = Field(max_length=MAX_PATH, description="`root/relative`, or `relative` alone: as citations have it.")
+    path: str = Field(
+        max_length=files.MAX_PATH, description="`root/relative`, or `relative` alone: as citations have it."
+    )
     line_start: Line | None = Field(None, description="First line, from 1.")
     line_end: Line | None = Field(None, description="Last line, included.")
 
@@ -94,19 +87,18 @@ router = operations("files")
     responses={200: EVENT_STREAM, **problems(403, 413, 415, 422, 503)},
 )
 async def grep(body: GrepBody, call: CurrentCall) -> Response:
-    limits = call.limits
     searching = call.use_cases.grep.grep(body.as_request(), principal=call.principal)
+    seconds = call.limits.grep_timeout_seconds
+
+    def rendered(result: files.GrepResult) -> tuple[GrepStatus, GrepResults]:
+        call.metrics.count_grep(result)
+        results: GrepResults = {"request_id": call.request_id, **grep_document(result)}
+        return results["status"], results
+
     if body.stream:
-        work = await BegunWork.begin(searching)
-        return EventStream(
-            _events(work, call),
-            close=work.close,
-            request_id=call.request_id,
-            limits=limits,
-            seconds=limits.grep_timeout_seconds + limits.write_timeout_seconds,
-        )
-    call.allow(limits.grep_timeout_seconds)
-    return json_response(_results(await call.unless_client_leaves(searching), call))
+        return await stream_result(call, searching, rendered, seconds=seconds)
+    call.allow(seconds)
+    return json_response(rendered(await call.unless_disconnected(searching))[1])
 
 
 @router.post(
@@ -120,17 +112,4 @@ async def read_file(body: ReadBody, call: CurrentCall) -> Response:
     reading = call.use_cases.read_file.read(
         body.path, principal=call.principal, line_start=body.line_start, line_end=body.line_end
     )
-    return json_response(file_document(await call.unless_client_leaves(reading)))
-
-
-async def _events(work: BegunWork[GrepResult], call: Call) -> AsyncGenerator[Event, None]:
-    yield "status", {"status": "searching"}
-    result = await work.result(seconds=call.limits.grep_timeout_seconds)
-    results = _results(result, call)
-    yield "status", {"status": "done", **results["status"]}
-    yield "search_results", results
-
-
-def _results(result: GrepResult, call: Call) -> GrepResults:
-    call.metrics.count_grep(result)
-    return {"request_id": call.request_id, **grep_document(result)}
+    return json_response(filled(FileContent, await call.unless_disconnected(reading)))

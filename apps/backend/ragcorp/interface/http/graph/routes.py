@@ -9,39 +9,16 @@ from starlette.responses import Response
 
 from ragcorp.application.graph.load import GraphDraft
 from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID
-from ragcorp.domain.documents import IngestStatus
-from ragcorp.domain.graph import EntityDraft, GraphFailure, GraphOutcome, GraphSelection
-from ragcorp.interface.http.call import Call, CurrentCall, operations
-from ragcorp.interface.http.graph.schema import (
-    EntityBody,
-    EntityLine,
-    EntityParameters,
-    ExtractBody,
-    FactBody,
-    FactLine,
-    FactParameters,
-    NewEntity,
-    NewFact,
-)
+from ragcorp.domain.documents import IngestStatus, SaveOutcome
+from ragcorp.domain.graph import EntityDraft, GraphSelection
+from ragcorp.interface.http.call import Call, CurrentCall, json_response, operations
+from ragcorp.interface.http.graph import schema
 from ragcorp.interface.http.protocol.descriptions import problems
 from ragcorp.interface.http.protocol.document_names import external_id_of
 from ragcorp.interface.http.protocol.json_body import line_object
-from ragcorp.interface.http.protocol.json_response import json_response
-from ragcorp.interface.http.streams.line_stream import OUTCOMES, LineHandler, LineOutcome, LineStream, line_body
-from ragcorp.interface.shapes.graph import (
-    EntityList,
-    ExtractionResult,
-    FactList,
-    GraphStored,
-    StoredEntity,
-    StoredFact,
-    entity_list,
-    extraction_result,
-    fact_list,
-    graph_outcome,
-    stored_entity,
-    stored_fact,
-)
+from ragcorp.interface.http.streams.line_stream import OUTCOMES, LineHandler, LineStream, line_body
+from ragcorp.interface.shapes import graph as shapes
+from ragcorp.interface.shapes.values import filled
 
 BATCH_LINES = 500
 
@@ -64,9 +41,14 @@ A language model reads chunks that it has not read yet and gives the facts in th
 dropped. Send the request again while `remaining` is not 0. 409 where no language model is configured.
 """
 WRITTEN: dict[int | str, dict[str, Any]] = {
-    201: {"model": GraphStored, "description": "Created"},
+    201: {"model": shapes.GraphStored, "description": "Created"},
     **problems(409, 413, 415, 422, 503),
 }
+
+FOUND = problems(404, 422, 503)
+
+ENTITIES, FACTS = "/graph/entities", "/graph/facts"
+ENTITY, FACT = f"{ENTITIES}/{{external_id:path}}", f"{FACTS}/{{external_id:path}}"
 
 router = operations("graph")
 
@@ -77,7 +59,7 @@ router = operations("graph")
     description=BULK,
     response_class=Response,
     responses={200: OUTCOMES, **problems(415)},
-    openapi_extra=line_body("One entity or fact a line.", EntityLine, FactLine),
+    openapi_extra=line_body("One entity or fact a line.", schema.EntityLine, schema.FactLine),
 )
 async def bulk_graph(call: CurrentCall) -> Response:
     return await LineStream(call.limits).respond(call.request, _lines(call))
@@ -87,143 +69,110 @@ async def bulk_graph(call: CurrentCall) -> Response:
     "/graph/extract",
     summary="Extract facts from documents",
     description=EXTRACT,
-    response_model=ExtractionResult,
+    response_model=shapes.ExtractionResult,
     responses=problems(404, 413, 415, 422, 503, 504),
 )
-async def extract_facts(body: ExtractBody, call: CurrentCall) -> Response:
+async def extract_facts(body: schema.ExtractBody, call: CurrentCall) -> Response:
     call.allow(call.limits.ask_timeout_seconds)
-    report = await call.unless_client_leaves(
+    report = await call.unless_disconnected(
         call.use_cases.graph.extract.extract(principal=call.principal, document=body.document, limit=body.limit)
     )
     if report.facts:
         call.services.wake_embedding()
-    return json_response(extraction_result(report))
+    return json_response(filled(shapes.ExtractionResult, report))
 
 
-@router.get("/graph/entities", summary="List entities", response_model=EntityList, responses=problems(422, 503))
-async def list_entities(query: Annotated[EntityParameters, Query()], call: CurrentCall) -> Response:
+@router.get(ENTITIES, summary="List entities", response_model=shapes.EntityList, responses=problems(422, 503))
+async def list_entities(query: Annotated[schema.EntityParameters, Query()], call: CurrentCall) -> Response:
     selection = GraphSelection(prefix=query.prefix, filters=call.filters(query.filters), name=query.name)
     entities, next_cursor = await call.use_cases.graph.read.entities(
         selection, principal=call.principal, limit=query.limit, cursor=query.cursor
     )
-    return json_response(entity_list(entities, next_cursor))
+    return json_response({"entities": list(map(shapes.stored_entity, entities)), "next_cursor": next_cursor})
 
 
 @router.post(
-    "/graph/entities", summary="Add or replace one of the entities", response_model=GraphStored, responses=WRITTEN
+    ENTITIES, summary="Add or replace one of the entities", response_model=shapes.GraphStored, responses=WRITTEN
 )
-async def add_entity(body: NewEntity, call: CurrentCall) -> Response:
-    return await _save_entity(call, body, body.external_id)
+async def add_entity(body: schema.NewEntity, call: CurrentCall) -> Response:
+    return await _save(call, body, body.external_id)
 
 
-@router.get(
-    "/graph/entities/{external_id:path}",
-    summary="Get one of the entities",
-    response_model=StoredEntity,
-    responses=problems(404, 422, 503),
-)
+@router.get(ENTITY, summary="Get one of the entities", response_model=shapes.StoredEntity, responses=FOUND)
 async def get_entity(external_id: ExternalId, call: CurrentCall) -> Response:
     entity = await call.use_cases.graph.read.entity(external_id_of(external_id), principal=call.principal)
-    return json_response(stored_entity(entity))
+    return json_response(shapes.stored_entity(entity))
 
 
 @router.put(
-    "/graph/entities/{external_id:path}",
-    summary="Create or replace one of the entities",
-    response_model=GraphStored,
-    responses=WRITTEN,
+    ENTITY, summary="Create or replace one of the entities", response_model=shapes.GraphStored, responses=WRITTEN
 )
-async def put_entity(external_id: ExternalId, body: EntityBody, call: CurrentCall) -> Response:
-    return await _save_entity(call, body, external_id_of(external_id))
+async def put_entity(external_id: ExternalId, body: schema.EntityBody, call: CurrentCall) -> Response:
+    return await _save(call, body, external_id_of(external_id))
 
 
 @router.delete(
-    "/graph/entities/{external_id:path}",
-    summary="Delete one of the entities, for good",
-    status_code=204,
-    response_class=Response,
-    responses=problems(404, 422, 503),
+    ENTITY, summary="Delete one of the entities, for good", status_code=204, response_class=Response, responses=FOUND
 )
 async def delete_entity(external_id: ExternalId, call: CurrentCall) -> Response:
     await call.use_cases.graph.delete.entity(external_id_of(external_id), principal=call.principal)
     return Response(status_code=204)
 
 
-@router.get("/graph/facts", summary="List facts", response_model=FactList, responses=problems(422, 503))
-async def list_facts(query: Annotated[FactParameters, Query()], call: CurrentCall) -> Response:
+@router.get(FACTS, summary="List facts", response_model=shapes.FactList, responses=problems(422, 503))
+async def list_facts(query: Annotated[schema.FactParameters, Query()], call: CurrentCall) -> Response:
     selection = GraphSelection(prefix=query.prefix, filters=call.filters(query.filters), entity=query.entity)
     facts, next_cursor = await call.use_cases.graph.read.facts(
         selection, principal=call.principal, limit=query.limit, cursor=query.cursor
     )
-    return json_response(fact_list(facts, next_cursor))
+    return json_response({"facts": list(map(shapes.stored_fact, facts)), "next_cursor": next_cursor})
 
 
-@router.post("/graph/facts", summary="Add or replace one of the facts", response_model=GraphStored, responses=WRITTEN)
-async def add_fact(body: NewFact, call: CurrentCall) -> Response:
-    return await _save_fact(call, body, body.external_id)
+@router.post(FACTS, summary="Add or replace one of the facts", response_model=shapes.GraphStored, responses=WRITTEN)
+async def add_fact(body: schema.NewFact, call: CurrentCall) -> Response:
+    return await _save(call, body, body.external_id)
 
 
-@router.get(
-    "/graph/facts/{external_id:path}",
-    summary="Get one of the facts",
-    response_model=StoredFact,
-    responses=problems(404, 422, 503),
-)
+@router.get(FACT, summary="Get one of the facts", response_model=shapes.StoredFact, responses=FOUND)
 async def get_fact(external_id: ExternalId, call: CurrentCall) -> Response:
     fact = await call.use_cases.graph.read.fact(external_id_of(external_id), principal=call.principal)
-    return json_response(stored_fact(fact))
+    return json_response(shapes.stored_fact(fact))
 
 
-@router.put(
-    "/graph/facts/{external_id:path}",
-    summary="Create or replace one of the facts",
-    response_model=GraphStored,
-    responses=WRITTEN,
-)
-async def put_fact(external_id: ExternalId, body: FactBody, call: CurrentCall) -> Response:
-    return await _save_fact(call, body, external_id_of(external_id))
+@router.put(FACT, summary="Create or replace one of the facts", response_model=shapes.GraphStored, responses=WRITTEN)
+async def put_fact(external_id: ExternalId, body: schema.FactBody, call: CurrentCall) -> Response:
+    return await _save(call, body, external_id_of(external_id))
 
 
 @router.delete(
-    "/graph/facts/{external_id:path}",
-    summary="Delete one of the facts, for good",
-    status_code=204,
-    response_class=Response,
-    responses=problems(404, 422, 503),
+    FACT, summary="Delete one of the facts, for good", status_code=204, response_class=Response, responses=FOUND
 )
 async def delete_fact(external_id: ExternalId, call: CurrentCall) -> Response:
     await call.use_cases.graph.delete.fact(external_id_of(external_id), principal=call.principal)
     return Response(status_code=204)
 
 
-async def _save_entity(call: Call, body: EntityBody, external_id: str | None) -> Response:
+async def _save(call: Call, body: schema.EntityBody | schema.FactBody, external_id: str | None) -> Response:
     draft = body.as_draft(external_id=external_id, default_language=call.use_cases.default_language)
-    return _stored(call, await call.use_cases.graph.save_entities.save(draft, principal=call.principal))
-
-
-async def _save_fact(call: Call, body: FactBody, external_id: str | None) -> Response:
-    draft = body.as_draft(external_id=external_id, default_language=call.use_cases.default_language)
-    return _stored(call, await call.use_cases.graph.save_facts.save(draft, principal=call.principal))
-
-
-def _stored(call: Call, outcome: GraphOutcome) -> Response:
-    if outcome.status is not IngestStatus.UNCHANGED:
-        call.services.wake_embedding()
-    return json_response(graph_outcome(outcome), status=201 if outcome.status is IngestStatus.CREATED else 200)
+    graph = call.use_cases.graph
+    if isinstance(draft, EntityDraft):
+        outcome = await graph.save_entities.save(draft, principal=call.principal)
+    else:
+        outcome = await graph.save_facts.save(draft, principal=call.principal)
+    return call.written(
+        filled(shapes.GraphStored, outcome),
+        created=outcome.status is IngestStatus.CREATED,
+        wake=outcome.status is not IngestStatus.UNCHANGED,
+    )
 
 
 def _lines(call: Call) -> LineHandler[GraphDraft]:
     load = call.use_cases.graph.load
 
-    async def store(drafts: Sequence[GraphDraft]) -> list[LineOutcome]:
+    async def store(drafts: Sequence[GraphDraft]) -> Sequence[SaveOutcome]:
         outcomes = await load.store(drafts, principal=call.principal)
         call.services.wake_embedding()
-        return [
-            LineOutcome(external_id=draft.external_id, error=outcome.error)
-            if isinstance(outcome, GraphFailure)
-            else LineOutcome(external_id=outcome.external_id, status=outcome.status)
-            for draft, outcome in zip(drafts, outcomes, strict=True)
-        ]
+        return outcomes
 
     return LineHandler(
         read=lambda line: load.read(line_object(line, max_depth=call.limits.max_json_depth)),

@@ -6,24 +6,11 @@ from pydantic import ConfigDict, Discriminator, Field, JsonValue, Tag
 
 from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID, MAX_LABEL, MAX_OWNER
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
+from ragcorp.domain import graph
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
-from ragcorp.domain.graph import (
-    ENTITY,
-    FACT,
-    MAX_ALIASES,
-    MAX_DESCRIPTION,
-    MAX_ENTITY_NAME,
-    MAX_PREDICATE,
-    MAX_QUOTE,
-    EntityDraft,
-    EntityReference,
-    FactDraft,
-    Provenance,
-)
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.http.documents.schema import Moment, SensitivityName
-from ragcorp.interface.http.protocol.parameters import Page
-from ragcorp.interface.http.protocol.strict_model import StrictModel
+from ragcorp.interface.http.protocol.models import Page, StrictModel
 
 ENTITY_EXAMPLE: dict[str, Any] = {
     "name": "María Pérez",
@@ -74,13 +61,12 @@ class EntityBody(GraphFields):
 
     model_config = ConfigDict(json_schema_extra={"examples": [ENTITY_EXAMPLE]})
 
-    name: str = Field(json_schema_extra={"minLength": 1, "maxLength": MAX_ENTITY_NAME})
-    kind: str = Field(ENTITY, min_length=1, max_length=MAX_LABEL)
-    aliases: list[str] = Field(default_factory=list, max_length=MAX_ALIASES)
-    description: str = Field("", max_length=MAX_DESCRIPTION)
+    name: str = Field(json_schema_extra={"minLength": 1, "maxLength": graph.MAX_ENTITY_NAME})
+    kind: str = Field(graph.ENTITY, min_length=1, max_length=MAX_LABEL)
+    aliases: list[str] = Field(default_factory=list, max_length=graph.MAX_ALIASES)
+    description: str = Field("", max_length=graph.MAX_DESCRIPTION)
 
-    def as_draft(self, *, external_id: str | None, default_language: str) -> EntityDraft:
-        """Raises InvalidInputError."""
+    def as_draft(self, *, external_id: str | None, default_language: str) -> graph.EntityDraft:
         return entity_draft(
             name=self.name,
             attributes=self.attributes(self.kind, default_language=default_language),
@@ -126,16 +112,15 @@ class FactBody(GraphFields):
 
     subject: End = Field(description="A name, or an object that names the entity.")
     object: End = Field(description="A name, or an object that names the entity.")
-    predicate: str = Field(json_schema_extra={"minLength": 1, "maxLength": MAX_PREDICATE})
-    kind: str = Field(FACT, min_length=1, max_length=MAX_LABEL, description="Its type, such as `relationship`.")
+    predicate: str = Field(json_schema_extra={"minLength": 1, "maxLength": graph.MAX_PREDICATE})
+    kind: str = Field(graph.FACT, min_length=1, max_length=MAX_LABEL, description="Its type, such as `relationship`.")
     weight: float = Field(1.0, ge=0, le=1)
     valid_from: Moment = Field(None, description="UTC where no zone is given.")
     valid_to: Moment = Field(None, description="Left out: still true.")
     provenance: ProvenanceBody | None = None
-    quote: str = Field("", max_length=MAX_QUOTE, description="The words that say so.")
+    quote: str = Field("", max_length=graph.MAX_QUOTE, description="The words that say so.")
 
-    def as_draft(self, *, external_id: str | None, default_language: str) -> FactDraft:
-        """Raises InvalidInputError."""
+    def as_draft(self, *, external_id: str | None, default_language: str) -> graph.FactDraft:
         return fact_draft(
             subject=_reference(self.subject, "subject"),
             object=_reference(self.object, "object"),
@@ -145,12 +130,12 @@ class FactBody(GraphFields):
             weight=self.weight,
             valid_from=self.valid_from,
             valid_to=self.valid_to,
-            provenance=None if self.provenance is None else Provenance(**self.provenance.model_dump()),
+            provenance=None if self.provenance is None else graph.Provenance(**self.provenance.model_dump()),
             quote=self.quote,
         )
 
 
-def _reference(end: str | NamedEntity, field: str) -> EntityReference:
+def _reference(end: str | NamedEntity, field: str) -> graph.EntityReference:
     if isinstance(end, str):
         return reference(field=field, name=end)
     return reference(field=field, name=end.name, external_id=end.external_id, kind=end.kind)
@@ -185,7 +170,10 @@ class EntityParameters(Page):
     """A page of entities."""
 
     name: str | None = Field(
-        None, min_length=1, max_length=MAX_ENTITY_NAME, description="A name or alias; accents and case do not count."
+        None,
+        min_length=1,
+        max_length=graph.MAX_ENTITY_NAME,
+        description="A name or alias; accents and case do not count.",
     )
 
 

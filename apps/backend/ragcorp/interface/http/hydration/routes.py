@@ -6,11 +6,10 @@ from fastapi import Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from ragcorp.interface.http.call import CurrentCall, operations
+from ragcorp.interface.http.call import CurrentCall, json_response, operations
 from ragcorp.interface.http.protocol.descriptions import problems
 from ragcorp.interface.http.protocol.document_names import external_id_of
-from ragcorp.interface.http.protocol.json_response import json_response
-from ragcorp.interface.http.protocol.parameters import Parameters
+from ragcorp.interface.http.protocol.models import Parameters
 from ragcorp.interface.shapes.hydration import HydrationTurnBody, turn_document
 
 EpisodeId = Annotated[

@@ -6,8 +6,8 @@ from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from ragcorp.domain.keys import Caller, ForbiddenError, Scope
-from ragcorp.interface.http.protocol.principal import caller_of
 from ragcorp.interface.http.protocol.problems import problem_of
+from ragcorp.interface.http.protocol.request_scope import caller_of
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """Need no key: probes have none."""
@@ -35,10 +35,8 @@ OPERATIONS: Mapping[Scope, str] = {
     Scope.TOOLS: "grep read_file",
     Scope.ADMIN: "metrics",
 }
-"""Operation ids by scope."""
 
 SCOPES: Mapping[str, Scope] = {name: scope for scope, names in OPERATIONS.items() for name in names.split()}
-"""By operation id."""
 
 
 def is_of_page(path: str) -> bool:
@@ -47,10 +45,7 @@ def is_of_page(path: str) -> bool:
 
 
 def scope_of(operation_id: str | None) -> Scope | None:
-    """Return the scope that the operation needs, or None.
-
-    Raises LookupError for an operation that is not listed: the application does not start.
-    """
+    """Return the scope that the operation needs, or None. Raises LookupError for an unlisted one, at startup."""
     if operation_id in OPEN_OPERATIONS or operation_id in ANY_KEY:
         return None
     if operation_id is None or operation_id not in SCOPES:
@@ -67,8 +62,6 @@ def require(caller: Caller, scope: Scope | None) -> None:
 
 
 class ScopeRequired:
-    """Requires a scope for a mounted application."""
-
     def __init__(self, app: ASGIApp, *, scope: Scope) -> None:
         self._app = app
         self._scope = scope

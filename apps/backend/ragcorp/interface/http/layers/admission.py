@@ -1,8 +1,4 @@
-"""Limits how many requests work at once. Pure ASGI.
-
-A request takes a slot when its body is complete, so that slow senders use none, and returns it at the end of its
-response, or earlier once it needs no database any more.
-"""
+"""Limits how many requests work at once. A request takes a slot when its body is complete: slow senders use none."""
 
 from __future__ import annotations
 
@@ -17,9 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ragcorp.application.limits.slot_limiter import Key, SlotLimiter
 from ragcorp.interface.http.layers.access import is_of_page
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics
-from ragcorp.interface.http.protocol.disconnect import unless_client_leaves
+from ragcorp.interface.http.protocol.disconnect import unless_disconnected
 from ragcorp.interface.http.protocol.limits import HttpLimits
-from ragcorp.interface.http.protocol.principal import caller_of
+from ragcorp.interface.http.protocol.request_scope import caller_of
 
 SLOT_KEY = "ragcorp.slot"
 ALWAYS_ADMITTED = frozenset({"/healthz", "/readyz", "/metrics", "/status"})
@@ -80,11 +76,11 @@ class RequestSlot:
             return
         self._decided = True
         if not self._limiters.requests.try_acquire(self._key):
-            await unless_client_leaves(request, self._limiters.requests.acquire(self._key))
+            await unless_disconnected(request, self._limiters.requests.acquire(self._key))
         self._working = True
 
-    def give_back(self) -> None:
-        """Let another request work: from now on this one waits for a model only."""
+    def release(self) -> None:
+        """Return the slot of the requests: from now on this request only waits for a model."""
         if self._working:
             self._working = False
             self._limiters.requests.release(self._key)
@@ -105,21 +101,21 @@ class RequestSlot:
 
     def upload(self, *, slow: bool, wait_seconds: float) -> AbstractAsyncContextManager[None]:
         """Use a slot of the requests inside the block, and one of the uploads for a slow one. Raises BusyError."""
-        slots = (self._limiters.uploads, self._limiters.requests) if slow else (self._limiters.requests,)
-        return self._held(*slots, wait_seconds=wait_seconds)
+        limiters = (self._limiters.uploads, self._limiters.requests) if slow else (self._limiters.requests,)
+        return self._held(*limiters, wait_seconds=wait_seconds)
 
     @asynccontextmanager
     async def _held(self, *limiters: SlotLimiter, wait_seconds: float) -> AsyncIterator[None]:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait_seconds
-        async with AsyncExitStack() as held:
+        async with AsyncExitStack() as slots:
             for limiter in limiters:
                 await limiter.acquire(self._key, wait_seconds=max(0.0, deadline - loop.time()))
-                held.callback(limiter.release, self._key)
+                slots.callback(limiter.release, self._key)
             yield
 
     def close(self) -> None:
-        self.give_back()
+        self.release()
         if self._streaming:
             self._streaming = False
             self._limiters.streams.release(self._key)
@@ -131,19 +127,13 @@ def slot_of(scope: Scope) -> RequestSlot:
 
 
 class AdmissionGate:
-    """Creates each request's slot and takes it at the end of the body; without a body, BoundedRoute takes it.
-
-    Health, readiness, metrics, the web page and the streams of MCP sessions need no slot.
-    """
+    """Creates each request's slot and takes it at the end of the body; without a body, BoundedRoute takes it."""
 
     def __init__(self, app: ASGIApp, *, limiters: Limiters) -> None:
         self._app = app
         self._limiters = limiters
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         slot = RequestSlot(self._limiters, key=caller_of(scope).key_id)
         scope[SLOT_KEY] = slot
         path: str = scope["path"]

@@ -12,14 +12,14 @@ from ragcorp.domain.keys import Caller, UnauthenticatedError
 from ragcorp.domain.ports.keys import Authenticator
 from ragcorp.interface.http.layers.access import OPEN_PATHS, is_of_page
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics
-from ragcorp.interface.http.protocol.principal import CALLER_KEY
 from ragcorp.interface.http.protocol.problems import Problem, problem_of
+from ragcorp.interface.http.protocol.request_scope import CALLER_KEY
 
 MAX_CREDENTIAL = 400
 """Bytes of an Authorization header; a key of this service has 70."""
 
 MALFORMED = ""
-"""Stands for any credential in a foreign form."""
+"""Replaces any credential in a foreign form."""
 
 DESCRIPTION = ("/openapi.json", "/docs")
 DESCRIPTION_BELOW = "/docs/"
@@ -42,7 +42,7 @@ class Authentication:
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in OPEN_PATHS or is_of_page(scope["path"]):
+        if scope["path"] in OPEN_PATHS or is_of_page(scope["path"]):
             await self._app(scope, receive, send)
             return
         try:

@@ -5,15 +5,14 @@ import time
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragcorp.interface.http.layers.cors import CORS_SEND
 from ragcorp.interface.http.layers.security_headers import with_security_headers
 from ragcorp.interface.http.monitoring.metrics import METHODS, HttpMetrics
-from ragcorp.interface.http.protocol.principal import caller_of
 from ragcorp.interface.http.protocol.problems import problem_of
-from ragcorp.interface.http.protocol.request_context import request_at_hand
-from ragcorp.interface.http.protocol.request_id import HEADER, assign_request_id
+from ragcorp.interface.http.protocol.request_scope import HEADER, assign_request_id, caller_of, current_request
 from ragcorp.tracing import RequestSpan, Span
 
 logger = logging.getLogger(__name__)
@@ -21,10 +20,8 @@ logger = logging.getLogger(__name__)
 VERSION_PREFIX = "/v1"
 RAW_PREFIXES = ("/documents/", "/collections/", "/graph/entities/", "/graph/facts/", "/introspect/hydration/")
 UNMATCHED = "unmatched"
-WATCHED = frozenset({"/healthz", "/readyz", "/metrics"})
+PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 """Probes call these every few seconds: logged at level debug."""
-
-TRACE_HEADERS = frozenset({b"traceparent", b"tracestate"})
 
 STREAM_TYPES = frozenset({b"text/event-stream", b"application/x-ndjson"})
 
@@ -32,8 +29,7 @@ STREAM_TYPES = frozenset({b"text/event-stream", b"application/x-ndjson"})
 class RequestBoundary:
     """Prepares requests for the routes and guarantees a response.
 
-    Below RAW_PREFIXES routes match the undecoded path, so that ``a%2Fcontent`` (a document of that name) and
-    ``a/content`` (the content of document ``a``) stay apart.
+    Below RAW_PREFIXES routes match the undecoded path: ``a%2Fcontent`` is a name, ``a/content`` the content of ``a``.
     """
 
     def __init__(self, app: ASGIApp, *, metrics: HttpMetrics) -> None:
@@ -42,15 +38,14 @@ class RequestBoundary:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+            raise RuntimeError("only HTTP is served")  # inner layers rely on it
         request_id = assign_request_id(scope)
-        with RequestSpan(_trace_headers(scope)) as span, request_at_hand(request_id):
+        with RequestSpan(Headers(scope=scope)) as span, current_request(request_id):
             await self._serve(scope, receive, send, request_id, span)
 
-    async def _serve(self, given: Scope, receive: Receive, send: Send, request_id: str, span: Span) -> None:
+    async def _serve(self, received: Scope, receive: Receive, send: Send, request_id: str, span: Span) -> None:
         started = time.perf_counter()
-        scope = _routed(given)
+        scope = _routed(received)
         head = scope["method"] == "HEAD"
         if head:
             scope["method"] = "GET"
@@ -61,7 +56,7 @@ class RequestBoundary:
                 answered.status = message["status"]
                 if _is_stream(message):
                     answered.streams = True
-                    self._metrics.stream_opened()
+                    self._metrics.open_streams.inc()
                 message["headers"] = with_security_headers((*message.get("headers", ()), (HEADER, request_id.encode())))
             elif head:
                 message = {**message, "body": b""}
@@ -81,7 +76,7 @@ class RequestBoundary:
             raise
         finally:
             if answered.streams:
-                self._metrics.stream_closed()
+                self._metrics.open_streams.dec()
             method = "HEAD" if head else scope["method"]
             route = getattr(scope.get("route"), "path_format", UNMATCHED)
             self._metrics.count_request(
@@ -97,7 +92,7 @@ class RequestBoundary:
 
 @dataclass(slots=True)
 class _Answered:
-    """What was sent so far; ``status`` 0 is nothing."""
+    """Progress of the response; ``status`` is 0 before its beginning."""
 
     status: int = 0
     bytes: int = 0
@@ -114,7 +109,7 @@ class _Answered:
 def _log(method: str, route: str, answered: _Answered, *, key: str | None, seconds: float) -> None:
     """Log a request by its route; path and query may contain a user's text."""
     logger.log(
-        logging.DEBUG if route in WATCHED else logging.INFO,
+        logging.DEBUG if route in PROBES else logging.INFO,
         "request",
         extra={
             "fields": {
@@ -137,12 +132,6 @@ def outcome_of(answered: _Answered) -> str:
     if answered.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return "failed"
     return "refused" if answered.status >= HTTPStatus.BAD_REQUEST else "ok"
-
-
-def _trace_headers(scope: Scope) -> dict[str, str]:
-    return {
-        name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"] if name in TRACE_HEADERS
-    }
 
 
 def _is_stream(start: Message) -> bool:

@@ -1,7 +1,4 @@
-"""Routes that accept declared query parameters only and bound the time of their handlers.
-
-Streams have a clock of their own afterwards.
-"""
+"""Routes that accept declared query parameters only and bound the time until their response begins."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -19,8 +16,8 @@ from ragcorp.interface.http.layers.access import require, scope_of
 from ragcorp.interface.http.layers.admission import slot_of
 from ragcorp.interface.http.protocol.bodies import DEADLINE_KEY, ReadRequest, read_json
 from ragcorp.interface.http.protocol.limits import HttpLimits
-from ragcorp.interface.http.protocol.principal import caller_of
 from ragcorp.interface.http.protocol.problems import FieldError, RequestRefusedError, timed_out
+from ragcorp.interface.http.protocol.request_scope import caller_of
 from ragcorp.interface.http.protocol.validation import field_names
 
 CLIENT_GONE = 499
@@ -28,10 +25,7 @@ CLIENT_GONE = 499
 
 
 class BoundedRoute(APIRoute):
-    """Refuses keys without the operation's scope, unknown and repeated query parameters.
-
-    A handler that does not return its response in time is cancelled and left behind.
-    """
+    """Refuses keys without the operation's scope and undeclared query parameters, and bounds the handler's time."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -72,10 +66,7 @@ class BoundedRoute(APIRoute):
 
 
 def check_parameters(request: Request, accepted: frozenset[str]) -> None:
-    """Raise RequestRefusedError for a query parameter that the route does not know, or that is given twice.
-
-    Of two values one would be ignored, and on DELETE the other one decides what is deleted.
-    """
+    """Raise RequestRefusedError for an unknown query parameter, or one given twice: one value would be ignored."""
     names = [name for name, _ in request.query_params.multi_items()]
     if not _is_utf8(request.scope["query_string"]):
         raise RequestRefusedError(

@@ -41,7 +41,7 @@ def parse_origins(text: str, *, credentials: bool) -> tuple[str, ...]:
     origins = tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if part.strip()))
     if ANY in origins and credentials:
         raise ConfigurationError(
-            "CORS_ORIGINS=* with CORS_CREDENTIALS would let every page act with the credentials of whoever opens it.",
+            "CORS_ORIGINS=* with CORS_CREDENTIALS would let every page act with the credentials of any visitor.",
             field="CORS_ORIGINS, CORS_CREDENTIALS",
             remedy="Name the origins, or unset CORS_CREDENTIALS.",
         )
@@ -71,23 +71,23 @@ class Cors(CORSMiddleware):
     def preflight_response(self, request_headers: Headers) -> Response:
         response = super().preflight_response(request_headers)
         if response.status_code == HTTPStatus.OK:
-            return Response(status_code=HTTPStatus.NO_CONTENT, headers=self._kept(response))
-        return _Refusal(self._kept(response))
+            return Response(status_code=HTTPStatus.NO_CONTENT, headers=self._headers_of(response))
+        return _Refusal(self._headers_of(response))
 
-    def _kept(self, response: Response) -> dict[str, str]:
+    def _headers_of(self, response: Response) -> dict[str, str]:
         return {name: value for name, value in response.headers.items() if not name.startswith("content-")}
 
 
 class _Refusal(Response):
     def __init__(self, headers: dict[str, str]) -> None:
         super().__init__()
-        self._kept = headers
+        self._problem_headers = headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         problem = Problem(
             status=HTTPStatus.BAD_REQUEST,
             code="cors_refused",
             detail="Pages of this origin may not send this request. CORS_ORIGINS names the origins that may.",
-            headers=self._kept,
+            headers=self._problem_headers,
         )
         await problem.response(scope)(scope, receive, send)

@@ -1,7 +1,7 @@
 """Refuses unknown hosts and foreign pages, on every path alike, /mcp included. Pure ASGI; the body is not read.
 
-A web page reaches the loopback address too, through the user's browser. DNS rebinding shows in the Host header, a
-request from another page in Origin and Sec-Fetch-Site.
+A web page reaches the loopback address through the user's browser. The Host header reveals DNS rebinding, Origin and
+Sec-Fetch-Site a request from another page.
 """
 
 import re
@@ -9,13 +9,14 @@ from collections.abc import Collection
 from collections.abc import Set as AbstractSet
 from http import HTTPStatus
 
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ragcorp.interface.http.layers.access import OPEN_PATHS, PAGE_PATH
 from ragcorp.interface.http.layers.authentication import is_description
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics
-from ragcorp.interface.http.protocol.principal import caller_of
 from ragcorp.interface.http.protocol.problems import FieldError, Problem
+from ragcorp.interface.http.protocol.request_scope import caller_of
 
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
@@ -52,7 +53,7 @@ class HostCheck:
         self._allowed = allowed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and _host_of(scope) not in self._allowed:
+        if _host_of(scope) not in self._allowed:
             await MISDIRECTED.response(scope)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
@@ -73,25 +74,25 @@ class OriginCheck:
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        checked = scope["type"] == "http" and scope["path"] not in OPEN_PATHS
-        if checked and caller_of(scope).key_id is None and self._is_foreign(scope):
+        if scope["path"] not in OPEN_PATHS and caller_of(scope).key_id is None and self._is_foreign(scope):
             self._metrics.count_refusal(FOREIGN.code)
             await FOREIGN.response(scope)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
     def _is_foreign(self, scope: Scope) -> bool:
-        origins = _values(scope, b"origin")
+        origins = _values(scope, "origin")
         if origins:
             return len(origins) > 1 or not (origins[0] in self._allowed or _is_own(origins[0], scope))
-        if "cross-site" not in _values(scope, b"sec-fetch-site"):
+        if "cross-site" not in _values(scope, "sec-fetch-site"):
             return False
-        return not (_is_destination(scope) and _values(scope, b"sec-fetch-mode") == ["navigate"])
+        linked = is_description(scope) or (scope["path"] == PAGE_PATH and scope["method"] == "GET")
+        return not (linked and _values(scope, "sec-fetch-mode") == ["navigate"])
 
 
 def _host_of(scope: Scope) -> str | None:
     """Return the host in lower case, without port and brackets; None unless there is exactly one."""
-    hosts = _values(scope, b"host")
+    hosts = _values(scope, "host")
     match = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
     return (match[1] or match[2]) if match else None
 
@@ -100,13 +101,9 @@ def _is_own(origin: str, scope: Scope) -> bool:
     """Return whether the Host header names the origin: by http, or by https behind a proxy."""
     scheme, _, host = origin.partition("://")
     port = DEFAULT_PORTS.get(scheme)
-    own = _values(scope, b"host")
+    own = _values(scope, "host")
     return port is not None and len(own) == 1 and host.removesuffix(port) == own[0].removesuffix(port)
 
 
-def _is_destination(scope: Scope) -> bool:
-    return is_description(scope) or (scope["path"] == PAGE_PATH and scope["method"] == "GET")
-
-
-def _values(scope: Scope, wanted: bytes) -> list[str]:
-    return [value.decode("latin-1").strip().lower() for name, value in scope["headers"] if name == wanted]
+def _values(scope: Scope, header: str) -> list[str]:
+    return [value.strip().lower() for value in Headers(scope=scope).getlist(header)]

@@ -12,18 +12,15 @@ from ragcorp.domain.keys import TooManyRequestsError
 from ragcorp.domain.ports.keys import TokenAccount
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics
 from ragcorp.interface.http.protocol.limits import HttpLimits
-from ragcorp.interface.http.protocol.principal import caller_of
 from ragcorp.interface.http.protocol.problems import problem_of
+from ragcorp.interface.http.protocol.request_scope import caller_of
 
 RETRY_SECONDS = 1.0
 """Retry-After for a key at its limit of open requests."""
 
 
 class KeyLimits:
-    """Answers 429 above a key's rate or concurrency; the local user, who has no key, is not limited.
-
-    Sets the account of the request's language model tokens (``token_budget.ACCOUNT``).
-    """
+    """Answers 429 above a key's rate or concurrency, and sets the account of the request's language model tokens."""
 
     def __init__(
         self, app: ASGIApp, *, limits: HttpLimits, metrics: HttpMetrics, clock: Callable[[], float] = time.monotonic
@@ -37,8 +34,8 @@ class KeyLimits:
         self._open: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        caller = caller_of(scope) if scope["type"] == "http" else None
-        if caller is None or caller.key_id is None:
+        caller = caller_of(scope)
+        if caller.key_id is None:
             await self._app(scope, receive, send)
             return
         key = caller.key_id

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -15,16 +16,14 @@ SMALL_DIGITS = 5
 class LingeringClose:
     """Closes the connection after an error response that precedes the end of a large body.
 
-    Closing at once would reset it, and a client that still sends could lose the response. So the response is sent, the
-    rest of the body is discarded for a bounded time, and then the connection closes. The server itself reads past small
-    bodies.
+    Closing at once could lose the response, so the rest of the body is first discarded for a bounded time.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not _may_be_large(scope):
+        if not _may_be_large(scope):
             await self._app(scope, receive, send)
             return
         unread = True
@@ -55,13 +54,11 @@ class LingeringClose:
 
 
 async def _drain(receive: Receive, unread: Callable[[], bool]) -> None:
-    left = LINGER_BYTES
-    try:
+    remaining = LINGER_BYTES
+    with suppress(TimeoutError):
         async with asyncio.timeout(LINGER_SECONDS):
-            while unread() and left > 0:
-                left -= len((await receive()).get("body", b""))
-    except TimeoutError:
-        pass
+            while unread() and remaining > 0:
+                remaining -= len((await receive()).get("body", b""))
 
 
 def _may_be_large(scope: Scope) -> bool:

@@ -22,18 +22,18 @@ _ALWAYS: tuple[Header, ...] = (
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-_UNLESS_GIVEN: tuple[Header, ...] = ((b"content-security-policy", POLICY.encode()), (b"cache-control", b"no-store"))
+_DEFAULTS: tuple[Header, ...] = ((b"content-security-policy", POLICY.encode()), (b"cache-control", b"no-store"))
 _SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 
 def with_security_headers(headers: Iterable[Header]) -> list[Header]:
     """Add the security headers; a response keeps its own content and cache policies."""
-    given = list(headers)
-    names = {name.lower() for name, _ in given}
+    own = list(headers)
+    names = {name.lower() for name, _ in own}
     return [
-        *(header for header in given if header[0].lower() not in dict(_ALWAYS)),
+        *(header for header in own if header[0].lower() not in dict(_ALWAYS)),
         *_ALWAYS,
-        *(header for header in _UNLESS_GIVEN if header[0] not in names),
+        *(header for header in _DEFAULTS if header[0] not in names),
     ]
 
 

@@ -5,7 +5,7 @@ import asyncio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragcorp.interface.http.protocol.problems import RETRY_AFTER_SECONDS, Problem
-from ragcorp.interface.http.protocol.request_id import request_id_of
+from ragcorp.interface.http.protocol.request_scope import request_id_of
 from ragcorp.interface.shapes.json_text import dumps
 
 EVENTS, LINES = b"text/event-stream", b"application/x-ndjson"
@@ -43,8 +43,7 @@ class Stopping:
 class StoppingGate:
     """Refuses new requests with 503 during shutdown; ends event and line streams with an error event or line.
 
-    A separate task sends that end and then cancels the work, so that work that hangs cannot delay it. Each ASGI message
-    of such a stream contains whole events or lines, so the end comes between two.
+    A separate task sends that end, between two ASGI messages, and then cancels the work, which may hang.
     """
 
     def __init__(self, app: ASGIApp, *, stopping: Stopping) -> None:
@@ -52,9 +51,6 @@ class StoppingGate:
         self._stopping = stopping
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         if self._stopping.begun and scope["path"] not in STILL_ANSWERED:
             await STOPPING.response(scope)(scope, receive, send)
             return

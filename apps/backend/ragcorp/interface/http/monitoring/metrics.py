@@ -176,7 +176,7 @@ class HttpMetrics:
         self._dropped = counter("hydration_dropped", "Anchors that did not fit into a hydration's budget.")
         self._pending = gauge("pending_embeddings", "Chunks that wait for their vector (NaN: unknown).")
         self._failed = gauge("failed_embeddings", "Chunks whose vector was given up (NaN: unknown).")
-        self._streams = gauge("open_streams", "Responses that are being streamed.")
+        self.open_streams = gauge("open_streams", "Responses that are being streamed.")
         self._tokens = counter("llm_tokens", "Tokens of language models.", "kind")
         # a rate needs its zero
         for cache, outcome in CACHED:
@@ -192,12 +192,6 @@ class HttpMetrics:
         method = method if method in METHODS else "other"
         self._requests.labels(route, method, str(status)).inc()
         self._request_seconds.labels(route, method).observe(seconds)
-
-    def stream_opened(self) -> None:
-        self._streams.inc()
-
-    def stream_closed(self) -> None:
-        self._streams.dec()
 
     def tokens_used(self, *, prompt: int, completion: int) -> None:
         for kind, count in zip(TOKENS, (prompt, completion), strict=True):

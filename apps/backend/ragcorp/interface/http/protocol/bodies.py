@@ -20,7 +20,7 @@ Model = TypeVar("Model", bound=BaseModel)
 JSON = "application/json"
 MAX_LENGTH_DIGITS = 18
 INDEXED_BYTES_A_SECOND = 25_000
-"""Indexed at least on a busy machine: a document's request gets a second more for each."""
+"""Least speed of indexing on a busy machine: a document's request may take a second more for each."""
 DEADLINE_KEY = "ragcorp.deadline"
 """Scope key of the request's ``asyncio.Timeout``, which some handlers extend."""
 
@@ -62,7 +62,6 @@ def entity_headers(scope: Scope) -> EntityHeaders:
 
 
 async def read_json(request: Request, model: type[Model], limits: HttpLimits) -> Model:
-    """Return the JSON body as ``model``."""
     entity = entity_headers(request.scope)
     require_media_type(entity, JSON)
     async with upload_time(request, limits):
@@ -119,10 +118,7 @@ def too_large(limit: int, setting: str, *, field: str = "body") -> PayloadTooLar
 
 @asynccontextmanager
 async def upload_time(request: Request, limits: HttpLimits) -> AsyncIterator[None]:
-    """Give the block the time of an upload to read the body; afterwards the time of the request starts.
-
-    Raises BodyStalledError.
-    """
+    """Allow the time of an upload inside the block, and the time of the request after it. Raises BodyStalledError."""
     allow(request, None)
     try:
         async with asyncio.timeout(limits.upload_timeout_seconds):
@@ -133,10 +129,7 @@ async def upload_time(request: Request, limits: HttpLimits) -> AsyncIterator[Non
 
 
 def allow_indexing(request: Request, limits: HttpLimits, *, size: int, slow: bool) -> None:
-    """Restart the request's time with that of storing a document of ``size`` bytes, which may be slow to read.
-
-    With one time for all, a large document would fail on every retry.
-    """
+    """Restart the request's time, extended by that of reading and storing ``size`` bytes."""
     seconds = limits.request_timeout_seconds + size / INDEXED_BYTES_A_SECOND
     allow(request, seconds + limits.reading_seconds if slow else seconds)
 

@@ -9,11 +9,8 @@ from starlette.requests import ClientDisconnect, Request
 Result = TypeVar("Result")
 
 
-async def unless_client_leaves(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
-    """Return the result of ``work``, cancelled if the connection closes first. The body must have been read.
-
-    Raises ClientDisconnect.
-    """
+async def unless_disconnected(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
+    """Return the result of ``work``; cancel it if the client of a read request disconnects. Raises ClientDisconnect."""
     task = asyncio.ensure_future(work)
     watch = asyncio.ensure_future(_gone(request))
     try:

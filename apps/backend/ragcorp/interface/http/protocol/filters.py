@@ -88,10 +88,7 @@ FiltersJson = Annotated[dict[str, JsonValue], WithJsonSchema(FILTERS_REF)]
 
 
 def filters_of_text(text: str | None, *, limits: HttpLimits) -> Filters:
-    """Return the filters of a JSON object in a query parameter, as ``parse_selection`` reads them.
-
-    Raises InvalidInputError or RequestRefusedError.
-    """
+    """Return a query parameter's filters, as ``parse_selection``. Raises InvalidInputError or RequestRefusedError."""
     if text is None:
         return ()
     filters = check_json(text.encode("utf-8", errors="replace"), max_depth=limits.max_json_depth, field="filters")

@@ -30,7 +30,7 @@ def parse_model(body: bytes, model: type[Model], *, max_depth: int, field: str =
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
-        if _holds_half_a_pair(value):
+        if _has_lone_surrogate(value):
             raise _malformed(
                 field,
                 "holds half of a surrogate pair, which is no character.",
@@ -76,7 +76,7 @@ def _malformed(field: str, message: str, *, remedy: str, limit: str | None = Non
     )
 
 
-def _holds_half_a_pair(value: object) -> bool:
+def _has_lone_surrogate(value: object) -> bool:
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:

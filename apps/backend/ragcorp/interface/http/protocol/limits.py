@@ -8,13 +8,10 @@ class HttpLimits:
     """Bounds of a request. Times in seconds.
 
     ``upload_timeout_seconds`` runs until the body is complete, ``request_timeout_seconds`` from then on, with
-    ``reading_seconds`` more for a file that is slow to read; ``ask_timeout_seconds`` is for /ask without a stream,
-    ``grep_timeout_seconds`` for /grep, ``bulk_batch_timeout_seconds`` for one batch of a bulk request, which has no
-    total. ``write_timeout_seconds`` bounds one event to a client that does not read. The stream of an
-    answer begins after its search or after ``stream_begins_seconds``; an earlier failure has its own status. Use cases
-    enforce ``max_query_characters`` and
-    ``max_limit``; the description only names them. A rate of 0 is none. ``allowed_hosts`` are the accepted Host names:
-    lower case, without port and brackets; None accepts any.
+    ``reading_seconds`` more for a file that is slow to read; ``bulk_batch_timeout_seconds`` is for one batch of a bulk
+    request, ``write_timeout_seconds`` for one event to a slow client. The stream of an answer begins after
+    ``stream_begins_seconds`` at most. Use cases enforce ``max_query_characters`` and ``max_limit``. A rate of 0 is
+    none. ``allowed_hosts`` are lower case; None accepts any.
     """
 
     max_body_bytes: int = 1024 * 1024

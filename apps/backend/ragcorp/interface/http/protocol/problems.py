@@ -13,7 +13,7 @@ from starlette.types import Scope
 
 from ragcorp.domain import exceptions as domain
 from ragcorp.domain import keys
-from ragcorp.interface.http.protocol.request_id import request_id_of
+from ragcorp.interface.http.protocol.request_scope import request_id_of
 
 logger = logging.getLogger(__name__)
 
@@ -49,8 +49,8 @@ class FieldError:
     remedy: str | None = None
 
     def as_json(self) -> dict[str, str]:
-        shown = {"field": self.field, "message": self.message, "limit": self.limit, "remedy": self.remedy}
-        return {name: value for name, value in shown.items() if value is not None}
+        values = {"field": self.field, "message": self.message, "limit": self.limit, "remedy": self.remedy}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 class RequestRefusedError(Exception):

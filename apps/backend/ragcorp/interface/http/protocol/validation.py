@@ -25,7 +25,6 @@ def refused(error: ValidationError, model: type[BaseModel], *, field: str = "bod
 
 
 def field_names(model: type[BaseModel]) -> frozenset[str]:
-    """Return the field names of the model and of the models in it."""
     names: set[str] = set()
     for name, info in model.model_fields.items():
         names.add(name)
@@ -47,10 +46,7 @@ def field_errors(
     root: str = "body",
     model: type[BaseModel] | None = None,
 ) -> Sequence[FieldError]:
-    """Return one error per field. Only ``names`` are repeated: other parts are the caller's text.
-
-    The error of an unknown field lists the fields that ``model`` has in its place.
-    """
+    """Return one error per field. Only ``names`` are repeated: other parts of a location are the caller's text."""
     errors: dict[str, FieldError] = {}
     unknown: set[tuple[int | str, ...]] = set()
     for detail in details:

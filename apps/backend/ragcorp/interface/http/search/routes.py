@@ -1,6 +1,5 @@
 """POST /search, as JSON or as a stream of events."""
 
-from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -16,12 +15,11 @@ from ragcorp.application.retrieval.profiles.profile import (
 from ragcorp.domain.files.values import MAX_GREP_QUERY
 from ragcorp.domain.search.requests import FusionMethod, QuerySyntax, SearchMode, SearchRequest, SearchResponse
 from ragcorp.domain.structure.hydration import MAX_EPISODE_ID
-from ragcorp.interface.http.call import Call, CurrentCall, operations
+from ragcorp.interface.http.call import CurrentCall, json_response, operations
 from ragcorp.interface.http.protocol.descriptions import problems
 from ragcorp.interface.http.protocol.filters import FiltersJson
-from ragcorp.interface.http.protocol.json_response import json_response
-from ragcorp.interface.http.protocol.strict_model import StrictModel
-from ragcorp.interface.http.streams.event_stream import EVENT_STREAM, SEARCH_EVENTS, BegunWork, Event, EventStream
+from ragcorp.interface.http.protocol.models import StrictModel
+from ragcorp.interface.http.streams.event_stream import EVENT_STREAM, SEARCH_EVENTS, stream_result
 from ragcorp.interface.request_values import parse_filters
 from ragcorp.interface.shapes.result_text import search_status
 from ragcorp.interface.shapes.search import SearchResults, search_results
@@ -116,7 +114,7 @@ class RetrievalFields(StrictModel):
             query=self.query,
             limit=self.limit,
             mode=self.mode,
-            filters=parse_filters(self.filters) if self.filters else (),
+            filters=parse_filters(self.filters),
             syntax=self.syntax,
             method=FusionMethod(fusion.method) if fusion.method else None,
             rank_constant=fusion.rank_constant,
@@ -162,29 +160,16 @@ async def search(body: SearchBody, call: CurrentCall) -> Response:
     if body.stream:
         call.slot.open_stream()
     searching = call.use_cases.search.search(body.as_request(), principal=call.principal)
+
+    def rendered(response: SearchResponse) -> tuple[dict[str, Any], SearchResults]:
+        call.metrics.count_search(response)
+        return search_event(response), search_results(response, request_id=call.request_id)
+
     if body.stream:
-        work = await BegunWork.begin(searching)
-        return EventStream(
-            _events(work, call),
-            close=work.close,
-            request_id=call.request_id,
-            limits=call.limits,
-            seconds=call.limits.request_timeout_seconds + call.limits.write_timeout_seconds,
-        )
-    response = await call.unless_client_leaves(searching)
-    call.metrics.count_search(response)
-    return json_response(search_results(response, request_id=call.request_id))
-
-
-async def _events(work: BegunWork[SearchResponse], call: Call) -> AsyncGenerator[Event, None]:
-    yield "status", {"status": "searching"}
-    response = await work.result(seconds=call.limits.request_timeout_seconds)
-    call.metrics.count_search(response)
-    yield "status", {"status": "done", **search_event(response)}
-    yield "search_results", search_results(response, request_id=call.request_id)
+        return await stream_result(call, searching, rendered, seconds=call.limits.request_timeout_seconds)
+    return json_response(rendered(await call.unless_disconnected(searching))[1])
 
 
 def search_event(response: SearchResponse) -> dict[str, Any]:
-    """Return the data of a ``status`` event after a search."""
     status = search_status("search", response)
     return {**status, "chunks": status["passages"]}

@@ -11,6 +11,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from sse_starlette.sse import SendTimeoutError
 from starlette.types import Receive, Scope, Send
 
+from ragcorp.interface.http.call import Call
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.problems import problem_of
 from ragcorp.interface.shapes.json_text import dumps
@@ -20,7 +21,6 @@ logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 Event = tuple[str, Mapping[str, object]]
-"""Name and data."""
 
 EVENT_NAMES = ("status", "search_results", "message", "citation", "final_answer", "error", "ping")
 EVENT_STREAM: dict[str, Any] = {
@@ -56,11 +56,7 @@ What is refused before the search begins is an ordinary response.
 
 
 class EventStream(EventSourceResponse):
-    """The events of one request. ``close`` is called at its end, however it ends, and ends the work.
-
-    After ``seconds`` the stream ends in an ``error``. A client that does not read an event in time is cut, and the work
-    for it ends.
-    """
+    """The events of one request; after ``seconds`` an ``error`` ends them. ``close`` always ends the work."""
 
     def __init__(
         self,
@@ -123,6 +119,31 @@ class BegunWork(Generic[Result]):
     async def close(self) -> None:
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
+
+
+async def stream_result(
+    call: Call,
+    work: Coroutine[Any, Any, Result],
+    render: Callable[[Result], tuple[Mapping[str, object], Mapping[str, object]]],
+    *,
+    seconds: float,
+) -> EventStream:
+    """Stream a search: that it runs, then the status and the results that ``render`` makes of its result."""
+    begun = await BegunWork.begin(work)
+
+    async def events() -> AsyncGenerator[Event, None]:
+        yield "status", {"status": "searching"}
+        status, results = render(await begun.result(seconds=seconds))
+        yield "status", {"status": "done", **status}
+        yield "search_results", results
+
+    return EventStream(
+        events(),
+        close=begun.close,
+        request_id=call.request_id,
+        limits=call.limits,
+        seconds=seconds + call.limits.write_timeout_seconds,
+    )
 
 
 async def _sent(

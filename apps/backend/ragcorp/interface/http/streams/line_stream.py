@@ -12,14 +12,15 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from ragcorp.domain.documents import SaveOutcome, WriteFailure
 from ragcorp.domain.exceptions import RagcorpError
+from ragcorp.domain.ingestion import IngestFailure, IngestResult
 from ragcorp.interface.http.layers.admission import RequestSlot, slot_of
 from ragcorp.interface.http.protocol.bodies import entity_headers, require_media_type, too_large, upload_time
 from ragcorp.interface.http.protocol.descriptions import content, one_of
 from ragcorp.interface.http.protocol.limits import HttpLimits
-from ragcorp.interface.http.protocol.ndjson import lines
 from ragcorp.interface.http.protocol.problems import Problem, RequestRefusedError, problem_of
-from ragcorp.interface.http.protocol.watched_body import WatchedBody
+from ragcorp.interface.http.protocol.streamed_body import WatchedBody, lines
 from ragcorp.interface.http.streams.response_buffer import ResponseBuffer, UnreadError
 from ragcorp.interface.shapes.json_text import dumps
 
@@ -46,9 +47,10 @@ OUTCOMES = content(
     },
     "What became of each.",
 )
-"""Describes the response of a bulk request."""
 
 Entry = TypeVar("Entry")
+
+LineOutcome = IngestResult | IngestFailure | SaveOutcome
 
 
 def line_body(description: str, *models: type) -> dict[str, Any]:
@@ -58,31 +60,18 @@ def line_body(description: str, *models: type) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LineOutcome:
-    """Outcome of one line: a status or an error."""
-
-    external_id: str | None
-    status: str = ""
-    error: RagcorpError | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LineHandler(Generic[Entry]):
     """``read`` parses a line or raises a RagcorpError or RequestRefusedError; ``store`` saves a batch.
 
-    ``name_of`` returns an entry's external_id, ``identity_of`` the key that it is stored under, if that is more. A
-    batch ends before a repeated identity, so that outcomes do not depend on batch boundaries.
+    ``name_of`` returns an entry's external_id, ``identity_of`` the key that it is stored under (None: unknown). A batch
+    ends before a repeated identity, so that outcomes do not depend on batch boundaries.
     """
 
     read: Callable[[bytes], Entry]
     name_of: Callable[[Entry], str | None]
     store: Callable[[Sequence[Entry]], Awaitable[Sequence[LineOutcome]]]
     batch_lines: int
-    identity_of: Callable[[Entry], Hashable] | None = None
-
-    def identity(self, entry: Entry) -> Hashable:
-        """Return the key that the entry is stored under; None if unknown."""
-        return self.name_of(entry) if self.identity_of is None else self.identity_of(entry)
+    identity_of: Callable[[Entry], Hashable]
 
 
 @dataclass(slots=True)
@@ -101,10 +90,7 @@ class _Batch(Generic[Entry]):
 
 
 class TwoWayStream(StreamingResponse):
-    """A response that streams while its request does; WatchedBody alone reads the connection.
-
-    If the request breaks off, the response has no end and the server closes the connection.
-    """
+    """A response that streams while its request does; if the request breaks off, the response has no end."""
 
     def __init__(self, lines: AsyncGenerator[bytes, None], body: WatchedBody, *, media_type: str) -> None:
         super().__init__(lines, media_type=media_type)
@@ -116,16 +102,14 @@ class TwoWayStream(StreamingResponse):
             async with aclosing(self._lines):
                 await self.stream_response(send)
         except ClientDisconnect:
-            logger.info("a bulk request broke off: its sender left")
+            logger.info("a bulk request broke off: its sender disconnected")
         except UnreadError:
-            logger.warning("a bulk request was cut: its sender does not read what it is answered")
+            logger.warning("a bulk request was cut: its sender does not read the response")
         finally:
             await self._body.aclose()
 
 
 class LineStream:
-    """Answers bulk requests."""
-
     def __init__(self, limits: HttpLimits) -> None:
         self._limits = limits
 
@@ -148,8 +132,6 @@ class LineStream:
 
 
 class _LineWork(Generic[Entry]):
-    """Stores and answers the lines of one request."""
-
     def __init__(
         self, first: bytes | None, body: WatchedBody, handler: LineHandler[Entry], slot: RequestSlot, limits: HttpLimits
     ) -> None:
@@ -170,11 +152,11 @@ class _LineWork(Generic[Entry]):
         When the client leaves, the current batch is still stored. Raises ClientDisconnect and UnreadError.
         """
         work = asyncio.create_task(self._store_all())
-        watch = asyncio.create_task(self._stop_when_left(work))
+        watch = asyncio.create_task(self._stop_when_disconnected(work))
         try:
             while (lines := await self._answers.take()) is not None:
                 yield lines
-            if self._body.left.is_set() and not self._complete:
+            if self._body.disconnected.is_set() and not self._complete:
                 raise ClientDisconnect
             await work
         finally:
@@ -182,8 +164,8 @@ class _LineWork(Generic[Entry]):
             watch.cancel()
             await asyncio.gather(work, watch, return_exceptions=True)
 
-    async def _stop_when_left(self, work: asyncio.Task[None]) -> None:
-        await self._body.left.wait()
+    async def _stop_when_disconnected(self, work: asyncio.Task[None]) -> None:
+        await self._body.disconnected.wait()
         if not self._storing:
             work.cancel()
 
@@ -218,7 +200,7 @@ class _LineWork(Generic[Entry]):
         except (RagcorpError, RequestRefusedError) as error:
             await self._put([_failed(number, None, problem_of(error))])
             return
-        identity = self._handler.identity(entry)
+        identity = self._handler.identity_of(entry)
         if identity in self._batch.identities:
             await self._store()
         self._batch.add(entry, identity, line=number, size=0 if line is None else len(line))
@@ -234,7 +216,7 @@ class _LineWork(Generic[Entry]):
         batch, self._batch = self._batch, _Batch()
         if batch.entries:
             await self._put(await self._outcomes(batch))
-        if self._body.left.is_set():
+        if self._body.disconnected.is_set():
             raise ClientDisconnect
 
     async def _outcomes(self, batch: _Batch[Entry]) -> list[dict[str, Any]]:
@@ -256,11 +238,16 @@ class _LineWork(Generic[Entry]):
                 for line, entry in zip(batch.lines, batch.entries, strict=True)
             ]
         return [
-            {"line": line, "external_id": outcome.external_id, "status": outcome.status}
-            if outcome.error is None
-            else _failed(line, outcome.external_id, problem_of(outcome.error))
-            for line, outcome in zip(batch.lines, outcomes, strict=True)
+            self._answer(line, entry, outcome)
+            for line, entry, outcome in zip(batch.lines, batch.entries, outcomes, strict=True)
         ]
+
+    def _answer(self, line: int, entry: Entry, outcome: LineOutcome) -> dict[str, Any]:
+        match outcome:
+            case IngestFailure() | WriteFailure():
+                name = outcome.external_id or self._handler.name_of(entry)
+                return _failed(line, name, problem_of(outcome.error))
+        return {"line": line, "external_id": outcome.external_id, "status": outcome.status}
 
 
 def _failed(line: int, external_id: str | None, problem: Problem) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Lines of an answer that their caller has not taken yet: a bounded number of bytes of them."""
+"""Lines of an answer that their caller has not lines yet: a bounded number of bytes of them."""
 
 import asyncio
 from collections import deque
@@ -11,10 +11,7 @@ class UnreadError(Exception):
 
 
 class ResponseBuffer:
-    """A queue bounded by bytes: above ``most_bytes``, ``put`` waits until half of them are taken.
-
-    It waits ``wait_seconds`` at most, so a client that hardly reads cannot keep work alive.
-    """
+    """A queue bounded by bytes: above ``most_bytes``, ``put`` waits until half are taken, ``wait_seconds`` at most."""
 
     def __init__(self, *, most_bytes: int, wait_seconds: float) -> None:
         self._most_bytes = most_bytes
@@ -26,7 +23,6 @@ class ResponseBuffer:
         self._room = asyncio.Event()
 
     async def put(self, line: bytes) -> None:
-        """Raises UnreadError."""
         self._lines.append(line)
         self.size += len(line)
         self._filled.set()
@@ -49,14 +45,14 @@ class ResponseBuffer:
     async def take(self) -> bytes | None:
         """Return some lines, None after the last."""
         await self._filled.wait()
-        taken: list[bytes] = []
+        lines: list[bytes] = []
         size = 0
         while self._lines and size < SENT_AT_ONCE:
-            taken.append(self._lines.popleft())
-            size += len(taken[-1])
+            lines.append(self._lines.popleft())
+            size += len(lines[-1])
         self.size -= size
         if self.size <= self._most_bytes // 2:
             self._room.set()
         if not self._lines and not self._ended:
             self._filled.clear()
-        return b"".join(taken) if taken else None
+        return b"".join(lines) if lines else None

@@ -12,19 +12,18 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.routing import Match, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ragcorp.interface.http.layers.access import PAGE_FILES, PAGE_PATH
 from ragcorp.interface.http.layers.security_headers import PAGE_POLICY
 from ragcorp.interface.http.protocol.problems import Problem
-from ragcorp.interface.http.protocol.seen_route import SeenRoute
-from ragcorp.interface.http.protocol.whole_files import whole_files
 
 BUILT = Path(__file__).parents[1] / "page"
 
 REVALIDATED = "no-cache"
-FOR_GOOD = "public, max-age=31536000, immutable"
+IMMUTABLE = "public, max-age=31536000, immutable"
 """For files whose names contain a hash of their content."""
 
 MEDIA_TYPES: Mapping[str, str] = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -40,7 +39,15 @@ MISSING = Problem(
 )
 
 
-def page_routes(folder: Path) -> list[SeenRoute]:
+class UnlistedRoute(Route):
+    """A route outside the OpenAPI description that metrics count like the framework's: it is in the scope."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, child = super().matches(scope)
+        return match, {**child, "route": self} if match is Match.FULL else child
+
+
+def page_routes(folder: Path) -> list[UnlistedRoute]:
     """Return the routes of ``index.html`` of ``folder`` at ``/`` and of its assets below ``/assets/``."""
     index_file = anyio.Path(folder / "index.html")
     files = _BuiltFiles(directory=folder / "assets", check_dir=False)
@@ -52,17 +59,27 @@ def page_routes(folder: Path) -> list[SeenRoute]:
             return MISSING.response(request.scope)
         # from the content: reproducible builds give every index.html the same date and length
         etag = hashlib.sha256(page).hexdigest()[:32]
-        kept = {"Cache-Control": REVALIDATED, "Content-Security-Policy": PAGE_POLICY}
-        return files.unless_held(HTMLResponse(page, headers=kept), request.headers, etag=etag, kept=kept)
+        headers = {"Cache-Control": REVALIDATED, "Content-Security-Policy": PAGE_POLICY}
+        return files.unless_cached(HTMLResponse(page, headers=headers), request.headers, etag=etag, headers=headers)
 
     async def file(request: Request) -> Response:
         return await files.get_response(request.path_params["name"], request.scope)
 
     middleware = [Middleware(GZipMiddleware), Middleware(whole_files)]
     return [
-        SeenRoute(path, endpoint, methods=["GET"], include_in_schema=False, middleware=middleware)
+        UnlistedRoute(path, endpoint, methods=["GET"], include_in_schema=False, middleware=middleware)
         for path, endpoint in ((PAGE_PATH, index), (f"{PAGE_FILES}{{name}}", file))
     ]
+
+
+def whole_files(app: ASGIApp) -> ASGIApp:
+    """Hide Range from ``app``, as HTTP allows: Starlette's answer to a bad one is no problem document."""
+
+    async def without_range(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
+        await app({**scope, "headers": headers}, receive, send)
+
+    return without_range
 
 
 class _BuiltFiles(StaticFiles):
@@ -76,26 +93,23 @@ class _BuiltFiles(StaticFiles):
         status_code: int = HTTPStatus.OK,
     ) -> Response:
         path = Path(full_path)
-        kept = {"Cache-Control": FOR_GOOD}
+        headers = {"Cache-Control": IMMUTABLE}
         response = FileResponse(
             path,
             status_code=status_code,
-            headers=kept,
+            headers=headers,
             media_type=MEDIA_TYPES.get(path.suffix),
             stat_result=stat_result,
         )
         del response.headers["last-modified"], response.headers["accept-ranges"]
-        return self.unless_held(response, Headers(scope=scope), etag=path.name, kept=kept)
+        return self.unless_cached(response, Headers(scope=scope), etag=path.name, headers=headers)
 
-    def unless_held(
-        self, response: Response, request_headers: Headers, *, etag: str, kept: Mapping[str, str]
+    def unless_cached(
+        self, response: Response, request_headers: Headers, *, etag: str, headers: Mapping[str, str]
     ) -> Response:
-        """Return the response, or 304 with the headers ``kept`` for a client that has it.
-
-        The ETag is weak: the compressed and the plain form share it.
-        """
+        """Return the response, or 304 with the headers ``headers``. The ETag is weak: both encodings share it."""
         response.headers["ETag"] = f'"{etag}"'
         if self.is_not_modified(response.headers, request_headers):
-            response = Response(status_code=HTTPStatus.NOT_MODIFIED, headers={**kept, "Vary": "Accept-Encoding"})
+            response = Response(status_code=HTTPStatus.NOT_MODIFIED, headers={**headers, "Vary": "Accept-Encoding"})
         response.headers["ETag"] = f'W/"{etag}"'
         return response

@@ -17,12 +17,11 @@ from starlette.responses import Response
 from ragcorp.application.resilience.time_bound import run_within
 from ragcorp.domain.diagnosis import NotReadyError
 from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError, StorageUnavailableError
-from ragcorp.interface.http.call import Call, CurrentCall, operations
+from ragcorp.interface.http.call import Call, CurrentCall, json_response, operations
 from ragcorp.interface.http.layers.security_headers import docs_policy
 from ragcorp.interface.http.protocol.descriptions import content, problems
-from ragcorp.interface.http.protocol.json_response import json_response
-from ragcorp.interface.http.protocol.principal import caller_of
 from ragcorp.interface.http.protocol.problems import problem_of
+from ragcorp.interface.http.protocol.request_scope import caller_of
 from ragcorp.interface.shapes.status import StatusBody, status_document
 
 ASSETS = Path(fastapi_offline.__file__).parent / "static"

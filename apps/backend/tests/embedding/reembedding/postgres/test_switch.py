@@ -17,10 +17,10 @@ from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbedding
 from ragcorp.infrastructure.postgres.embeddings.reembedding import PostgresReembedding
 from ragcorp.infrastructure.postgres.embeddings.reembedding_statements import (
     BEGIN_CHANGE,
-    GIVE_WAY,
     KEPT_OF_A_MODEL,
     LOCK_WRITERS,
     LOCKED,
+    LOWER_LOCK_TIMEOUT,
 )
 from ragcorp.infrastructure.postgres.models.embedding_models import VECTOR_TABLES
 from ragcorp.interface.library.rag import Rag
@@ -148,7 +148,7 @@ async def test_the_switch_waits_for_long_enough_to_have_an_autovacuum_cancelled(
     with psycopg.connect(owner_dsn) as connection:
         connection.execute(BEGIN_CHANGE)
         assert connection.execute("SHOW lock_timeout").fetchone() == ("2200ms",)
-        connection.execute(GIVE_WAY)
+        connection.execute(LOWER_LOCK_TIMEOUT)
         assert connection.execute("SHOW lock_timeout").fetchone() == ("500ms",)
 
 

@@ -12,11 +12,11 @@ import pytest
 
 from ragcorp.application.embedding import reembed
 from ragcorp.application.embedding.reembed import PAUSES, PROBE, Reembed, ReembedStatus
-from ragcorp.domain.embeddings import EmbeddingModel, Vector
+from ragcorp.domain.embeddings import BacklogCounts, EmbeddingModel, Vector
 from ragcorp.domain.exceptions import ConfigurationError, EmbedderUnavailableError
 from ragcorp.domain.ingestion import EmbedProgress
 from ragcorp.domain.ports.embeddings import ModelState, Rejected
-from ragcorp.domain.ports.storage import BacklogCounts, PendingChunk
+from ragcorp.domain.ports.storage import PendingChunk
 from support.models.embedders import HashingEmbedder
 
 pytestmark = pytest.mark.anyio

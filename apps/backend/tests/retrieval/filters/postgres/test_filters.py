@@ -39,7 +39,7 @@ from support.retrieval.filterable import (
 )
 from support.storage.stored import where
 
-EXAMPLES = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+EXAMPLES = settings(suppress_health_check=list(HealthCheck))
 ANA = Principal(subject="ana", groups=frozenset({"legal"}), clearance=Sensitivity.CONFIDENTIAL)
 
 

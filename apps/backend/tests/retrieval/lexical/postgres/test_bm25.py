@@ -13,8 +13,8 @@ from psycopg.rows import TupleRow
 
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres.lexical import bm25
-from ragcorp.infrastructure.postgres.lexical.bm25_statistics import MAX_CHANGES, PostgresSparseStatistics
 from ragcorp.infrastructure.postgres.visibility.predicates import filtered, matching_documents, visibility
+from ragcorp.infrastructure.postgres.workspaces.search_statistics import MAX_CHANGES, PostgresSparseStatistics
 from support.retrieval.bm25 import Found, assert_in_step, frequencies, insert_chunks, reference, search, stored_counts
 from support.storage.postgres import open_database
 from support.storage.stored import where

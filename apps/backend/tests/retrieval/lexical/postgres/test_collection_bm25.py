@@ -107,6 +107,7 @@ def store(
 
 
 @pytest.mark.parametrize("collection", WITH_CHANNELS)
+@pytest.mark.hypothesis
 def test_scores_and_order_are_those_of_the_formula(dsn: str, owner_dsn: str, collection: Collection) -> None:
     async def run() -> None:
         async with open_database(dsn) as database:
@@ -131,7 +132,7 @@ def test_scores_and_order_are_those_of_the_formula(dsn: str, owner_dsn: str, col
                         [score for _, score in expected[:limit]], abs=2e-9
                     )
 
-            fuzz = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))(
+            fuzz = settings(suppress_health_check=list(HealthCheck))(
                 given(
                     TEXTS,
                     st.lists(st.sampled_from(WORDS), min_size=1, max_size=4),

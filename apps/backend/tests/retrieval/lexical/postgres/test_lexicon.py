@@ -13,7 +13,7 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
-from ragcorp.infrastructure.postgres.workspaces.languages import WorkspaceLanguages
+from ragcorp.infrastructure.postgres.workspaces.registry import WorkspaceLanguages
 from support.models.embedders import TEST_MODEL
 from support.retrieval.bm25 import insert_chunks
 from support.retrieval.lexicon import HOME, Term, refresh, store, terms
@@ -258,7 +258,7 @@ def osa_distance(a: str, b: str) -> int:
 WORD = st.text(st.sampled_from("abe"), max_size=5)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(word=WORD, others=st.lists(WORD, min_size=1, max_size=30))
 def test_the_neighbours_of_a_word_are_those_at_one_mistake(
     connection: Connection[TupleRow], word: str, others: list[str]
@@ -300,7 +300,7 @@ def test_without_trigrams_a_word_with_one_mistake_is_still_found(
         assert [t.typed for t in terms(connection, "confidencalidda")] == [None]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(one=st.text("abcñ", min_size=1, max_size=8), other=st.text("abcñ", min_size=1, max_size=8))
 def test_similarity_is_the_share_of_common_trigrams(connection: Connection[TupleRow], one: str, other: str) -> None:
     row = connection.execute("SELECT trigram_similarity(%s, %s)", (one, other)).fetchone()

@@ -14,7 +14,7 @@ from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.lexical.term_frequencies import MAX_WORDS, PostgresTermFrequencies
+from ragcorp.infrastructure.postgres.lexical.text_analysis import MAX_WORDS, PostgresTermFrequencies
 from support.storage.postgres import open_database, repository_over
 from support.storage.stored import written
 

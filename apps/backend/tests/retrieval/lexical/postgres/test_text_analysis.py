@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from psycopg import Connection
 from psycopg.rows import TupleRow
@@ -281,7 +281,6 @@ TYPED = st.text(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(text=STORABLE | TYPED, language=st.sampled_from(["es", "en", "pt", "fr", "xx"]))
 def test_a_text_holds_every_lexeme_of_itself_as_a_query(
     connection: Connection[TupleRow], text: str, language: str
@@ -291,7 +290,6 @@ def test_a_text_holds_every_lexeme_of_itself_as_a_query(
         assert lexeme in own or (kind == "joined" and " " in word), (word, lexeme, kind)
 
 
-@settings(max_examples=100, deadline=None)
 @given(text=STORABLE | TYPED)
 def test_every_unicode_form_of_a_text_is_one(connection: Connection[TupleRow], text: str) -> None:
     expected = lexemes(connection, text)

@@ -136,7 +136,7 @@ def test_code_is_hybrid_with_what_the_query_names() -> None:
 
 def test_files_are_vectors_and_grep_by_rank() -> None:
     files = PROFILES["files"]
-    assert (files.sources, files.stand_in, files.rank_constant) == (("dense", "grep"), "full_text", 60)
+    assert (files.sources, files.substitute, files.rank_constant) == (("dense", "grep"), "full_text", 60)
     assert PROFILES["vectors"].sources == ("dense",)
     assert PROFILES["grep"].sources == ("grep",)
 

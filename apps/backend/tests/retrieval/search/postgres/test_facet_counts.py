@@ -11,7 +11,7 @@ import pytest
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.collections.facet_counts import PostgresFacetCounts
+from ragcorp.infrastructure.postgres.collections.counts import PostgresFacetCounts
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from support.memory.collections import NOON, save
 from support.storage.postgres import open_database, repository_over

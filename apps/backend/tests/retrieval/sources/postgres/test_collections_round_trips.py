@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from benchmarks.wire import Trace, traced
-from ragcorp.infrastructure.postgres.collections.facet_counts import PostgresFacetCounts
+from ragcorp.infrastructure.postgres.collections.counts import PostgresFacetCounts
 from ragcorp.infrastructure.postgres.connections.database import Database
 from support.memory.collections import NOON, WITH_CHANNELS, channels_over, fill, store_over
 from support.storage.postgres import open_database

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ragcorp.application.structure.mentions.parsing import MAX_STRONG, Mention, mentions
+from ragcorp.application.structure.mentions.parsing import MAX_STRONG, mentions
+from ragcorp.application.structure.mentions.shapes import Mention
 from ragcorp.domain.structure.entities import NameKind
 from ragcorp.domain.text.entity_names import is_empty
 

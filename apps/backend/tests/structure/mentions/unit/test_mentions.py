@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.application.structure.mentions.parsing import MAX_STRONG, MAX_WEAK_WORDS, Mention, mentions
+from ragcorp.application.structure.mentions.parsing import MAX_STRONG, MAX_WEAK_WORDS, mentions
+from ragcorp.application.structure.mentions.shapes import Mention
 
 
 def strong(query: str) -> list[Mention]:

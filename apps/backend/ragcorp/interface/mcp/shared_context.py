@@ -1,4 +1,4 @@
-"""Keeps a context manager open in one task for many users."""
+"""Keeps a context manager open in one task, for many users."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,25 +10,22 @@ from ragcorp.application.resilience.time_bound import wait_to_end
 Value = TypeVar("Value")
 
 
-class Held(Generic[Value]):
-    """A context manager that one task enters and leaves, and others use the value of.
-
-    If entering fails, the next use tries again.
-    """
+class SharedContext(Generic[Value]):
+    """A context manager that one task enters and leaves for other tasks. A failed opening is tried again."""
 
     def __init__(self, opened: Callable[[], AbstractAsyncContextManager[Value]], *, name: str) -> None:
         self._opened = opened
         self._name = name
         self._value: asyncio.Future[Value] | None = None
-        self._holder: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
 
     def start(self) -> None:
         """Begin to open, unless it is open or opening."""
-        if self._closing.is_set() or not (self._holder is None or self._holder.done()):
+        if self._closing.is_set() or not (self._task is None or self._task.done()):
             return
         self._value = asyncio.get_running_loop().create_future()
-        self._holder = asyncio.create_task(self._hold(self._value), name=self._name)
+        self._task = asyncio.create_task(self._run(self._value), name=self._name)
 
     async def value(self) -> Value:
         """Return the value once it is open. Raises what opening raised, and RuntimeError after closing."""
@@ -40,16 +37,16 @@ class Held(Generic[Value]):
     async def aclose(self) -> None:
         """Leave the context and wait for it, also when cancelled; cancel an opening that still runs."""
         self._closing.set()
-        holder, value = self._holder, self._value
-        if holder is None or value is None:
+        task, value = self._task, self._value
+        if task is None or value is None:
             return
         if not value.done():
-            holder.cancel()
-        await wait_to_end(holder)
-        if not holder.cancelled():
-            holder.result()
+            task.cancel()
+        await wait_to_end(task)
+        if not task.cancelled():
+            task.result()
 
-    async def _hold(self, value: asyncio.Future[Value]) -> None:
+    async def _run(self, value: asyncio.Future[Value]) -> None:
         try:
             async with self._opened() as opened:
                 value.set_result(opened)

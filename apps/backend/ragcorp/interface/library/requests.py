@@ -10,13 +10,12 @@ from ragcorp.interface.request_values import choice, parse_filters
 
 PARSERS: Mapping[str, Callable[[Any], object]] = {
     "mode": lambda mode: choice(SearchMode, mode, field="mode"),
-    "filters": lambda filters: parse_filters(filters or {}),
+    "filters": parse_filters,
     "syntax": lambda syntax: choice(QuerySyntax, syntax, field="syntax"),
     "method": lambda method: None if method is None else choice(FusionMethod, method, field="fusion.method"),
     "weights": lambda weights: weights or {},
     "expand_neighbors": int,
 }
-"""Options whose written value differs from the field of ``SearchRequest``."""
 
 
 def grep_request(

@@ -1,4 +1,4 @@
-"""What is held open in a task of its own: opened once, tried anew after a failure, and closed whatever happens."""
+"""A shared context: opened once in its own task, opened again after a failure, and always closed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from ragcorp.interface.mcp.held import Held
+from ragcorp.interface.mcp.shared_context import SharedContext
 
 pytestmark = pytest.mark.anyio
 
@@ -38,63 +38,63 @@ class Opening:
 
 async def test_many_wait_for_one_opening() -> None:
     opening = Opening()
-    held = Held(opening, name="it")
-    held.start()
-    waiting = [asyncio.create_task(held.value()) for _ in range(3)]
+    shared = SharedContext(opening, name="it")
+    shared.start()
+    waiting = [asyncio.create_task(shared.value()) for _ in range(3)]
     await asyncio.sleep(0)
     assert not any(task.done() for task in waiting)
     opening.gate.set()
     assert await asyncio.gather(*waiting) == [1, 1, 1]
-    await held.aclose()
+    await shared.aclose()
     assert opening.events == ["opening", "closed"]
     assert len(opening.tasks) == 1, "it was entered in one task and left in another"
 
 
 async def test_one_who_gives_up_waiting_stops_nothing() -> None:
     opening = Opening()
-    held = Held(opening, name="it")
-    impatient = asyncio.create_task(held.value())
+    shared = SharedContext(opening, name="it")
+    impatient = asyncio.create_task(shared.value())
     await asyncio.sleep(0)
     impatient.cancel()
     await asyncio.gather(impatient, return_exceptions=True)
     opening.gate.set()
-    assert await held.value() == 1
-    await held.aclose()
+    assert await shared.value() == 1
+    await shared.aclose()
 
 
 async def test_a_failed_opening_is_tried_anew() -> None:
     opening = Opening()
     opening.gate.set()
     opening.error = ValueError("out")
-    held = Held(opening, name="it")
+    shared = SharedContext(opening, name="it")
     for _ in range(2):
         with pytest.raises(ValueError, match="out"):
-            await held.value()
+            await shared.value()
     opening.error = None
-    assert await held.value() == 5
-    await held.aclose()
+    assert await shared.value() == 5
+    await shared.aclose()
     assert opening.events == ["opening", "closed"] * 3
 
 
 async def test_an_opening_that_goes_on_is_broken_off() -> None:
     opening = Opening()
-    held = Held(opening, name="it")
-    waiting = asyncio.create_task(held.value())
+    shared = SharedContext(opening, name="it")
+    waiting = asyncio.create_task(shared.value())
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    await held.aclose()
+    await shared.aclose()
     assert opening.events == ["opening", "closed"]
     (outcome,) = await asyncio.gather(waiting, return_exceptions=True)
     assert isinstance(outcome, asyncio.CancelledError)
     with pytest.raises(RuntimeError, match="it is closed"):
-        await held.value()
+        await shared.value()
 
 
 async def test_what_was_never_opened_is_closed_at_once() -> None:
     opening = Opening()
-    held = Held(opening, name="it")
-    await held.aclose()
-    await held.aclose()
+    shared = SharedContext(opening, name="it")
+    await shared.aclose()
+    await shared.aclose()
     assert opening.events == []
 
 
@@ -111,9 +111,9 @@ async def test_a_cancelled_closing_still_closes() -> None:
             finally:
                 await slow.wait()
 
-    held = Held(slowly, name="it")
-    await held.value()
-    closing = asyncio.create_task(held.aclose())
+    shared = SharedContext(slowly, name="it")
+    await shared.value()
+    closing = asyncio.create_task(shared.aclose())
     await asyncio.sleep(0)
     closing.cancel()
     await asyncio.sleep(0)

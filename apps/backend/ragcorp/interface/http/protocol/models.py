@@ -1,4 +1,4 @@
-"""Query parameters and names in paths that several resources share."""
+"""Base models of request bodies and query parameters, and the parameters that several resources share."""
 
 from typing import Annotated
 
@@ -13,6 +13,12 @@ FiltersText = Annotated[
     str | None,
     Field(max_length=16_384, description="The filters of /search, as JSON.", examples=['{"language": "es"}']),
 ]
+
+
+class StrictModel(BaseModel):
+    """Takes no unknown field, no number for a text and no text for a number, and shows no value in an error."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
 
 
 class Parameters(BaseModel):

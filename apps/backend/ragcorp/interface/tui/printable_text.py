@@ -11,27 +11,24 @@ MOST_CHARACTERS = 8
 """Characters of one cell: a letter with more combining marks is drawn over several."""
 
 _HARMLESS = re.compile("[ -~\n\u00a1-\u00ac\u00ae-\u02ff]*")
-_SHOWN = {0x0A: "\n", 0x09: TAB, 0x2028: " ", 0x2029: " "}
+_REPLACED = {0x0A: "\n", 0x09: TAB, 0x2028: " ", 0x2029: " "}
 _INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
 
 
-class _Shown(dict[int, str]):
+class _PrintableTable(dict[int, str]):
     """For ``str.translate``: replaces controls, bidi marks and surrogates; drops characters without width."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
-        if character in _INVISIBLE:
-            shown = ""
-        else:
-            shown = REPLACEMENT if unicodedata.category(character) in ("Cc", "Cf", "Cs") else character
-        self[code] = shown
-        return shown
+        control = unicodedata.category(character) in ("Cc", "Cf", "Cs")
+        self[code] = "" if character in _INVISIBLE else REPLACEMENT if control else character
+        return self[code]
 
 
-_TABLE = _Shown(_SHOWN)
+_TABLE = _PrintableTable(_REPLACED)
 
 
-def shown(text: str) -> str:
+def printable(text: str) -> str:
     """Return ``text`` without characters that could steer or deceive a terminal; lines end with LF."""
     plain = text.replace("\r\n", "\n")
     return plain if _HARMLESS.fullmatch(plain) else plain.translate(_TABLE)
@@ -39,7 +36,7 @@ def shown(text: str) -> str:
 
 def on_one_line(text: str) -> str:
     """Return ``text`` on one line with single spaces."""
-    return " ".join(shown(text).split())
+    return " ".join(printable(text).split())
 
 
 def shortened(text: str, cells: int) -> str:
@@ -70,10 +67,10 @@ def fitting(line: str, start: int, cells: int) -> int:
     end = min(len(line), start + cells)
     if line[start:end].isascii():
         return end
-    taken, place = 0, start
+    width, place = 0, start
     while place < min(len(line), start + MOST_CHARACTERS * cells):
-        taken += cell_len(line[place])
-        if taken > cells:
+        width += cell_len(line[place])
+        if width > cells:
             break
         place += 1
     return place

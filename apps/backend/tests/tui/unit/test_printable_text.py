@@ -9,8 +9,8 @@ from rich.cells import cell_len
 
 from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.interface.tui.passages import number
+from ragcorp.interface.tui.printable_text import printable, shortened, wrapped
 from ragcorp.interface.tui.query_marks import MOST_SEARCHED, QueryMarks
-from ragcorp.interface.tui.shown_text import shortened, shown, wrapped
 
 
 @pytest.mark.parametrize(
@@ -27,16 +27,16 @@ from ragcorp.interface.tui.shown_text import shortened, shown, wrapped
     ],
 )
 def test_shown(text: str, seen: str) -> None:
-    assert shown(text) == seen
+    assert printable(text) == seen
 
 
 @given(st.text(alphabet=st.characters(codec=None)))
 def test_nothing_that_is_shown_can_steer_a_terminal(text: str) -> None:
-    seen = shown(text)
+    seen = printable(text)
     seen.encode()
     assert not any(ord(character) < 0x20 and character != "\n" for character in seen)
     assert not any(0x7F <= ord(character) < 0xA0 for character in seen)
-    assert shown(seen) == seen
+    assert printable(seen) == seen
 
 
 @given(st.text(alphabet="ab ñ漢\u0301😀", max_size=80), st.integers(min_value=2, max_value=12))
