@@ -125,3 +125,5 @@ def test_a_table_keeps_its_rows() -> None:
     rows = [(f"Concepto {number}", f"{number * 13},50 EUR") for number in range(30)]
     text = parse("a.pdf", lines_of(rows)).text
     assert "Concepto 3 39,50 EUR" in text
+    people = [(f"Persona número {number}", f"Cargo número {number}") for number in range(20)]
+    assert "Persona número 3 Cargo número 3" in parse("a.pdf", lines_of(people)).text

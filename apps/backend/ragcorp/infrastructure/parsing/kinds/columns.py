@@ -13,7 +13,9 @@ _MIN_FILL = 0.6
 _MIN_INTERLEAVED = 0.6
 _MOST_NUMERIC = 0.2
 _MIDDLE = range(40, 63)
-_NUMERIC = re.compile(r"[\d.,/:%€$\s-]+")
+_MANY_LINES = 25
+_MIN_RUNNING = 0.2
+_NUMERIC = re.compile(r"[\d.,/:%€$\s-]+(?:\s*[a-zA-Z]{1,4}\.?)?")
 
 
 class _Box(NamedTuple):
@@ -39,10 +41,10 @@ def reordered_pages(data: bytes) -> dict[int, str]:
                 columns = _columns(boxes, gutter)
                 if columns is not None and _is_prose(boxes, columns, gutter, text_page):
                     spans = [
-                        (0.0, columns.top, width, page.get_height()),
+                        (0.0, columns.top + 1, width, page.get_height()),
                         (0.0, columns.bottom, gutter, columns.top),
                         (gutter, columns.bottom, width, columns.top),
-                        (0.0, 0.0, width, columns.bottom),
+                        (0.0, 0.0, width, columns.bottom - 1),
                     ]
                     found[number] = "\n".join(text_page.get_text_bounded(*span).strip() for span in spans)
                     break
@@ -70,7 +72,7 @@ def _columns(boxes: Sequence[_Box], gutter: float) -> _Box | None:
 
 
 def _is_prose(boxes: Sequence[_Box], columns: _Box, gutter: float, text_page: Any) -> bool:
-    """Tell columns from a table: lines of like length, one a row on each side, and few numbers alone."""
+    """Tell columns from a table: lines of like length, one a row on each side, that run on or are very many."""
     within = [box for box in boxes if columns.bottom <= box.bottom and box.top <= columns.top]
     halves = [[box for box in within if box.right <= gutter], [box for box in within if box.left >= gutter]]
     fills = []
@@ -80,6 +82,9 @@ def _is_prose(boxes: Sequence[_Box], columns: _Box, gutter: float, text_page: An
             return False
         span = max(box.right for box in half) - min(box.left for box in half)
         fills.append(median(box.right - box.left for box in half) / span)
-    texts = [text_page.get_text_bounded(*box).strip() for half in halves for box in half]
-    numeric = sum(bool(_NUMERIC.fullmatch(text)) for text in texts) / len(texts)
-    return numeric < _MOST_NUMERIC and min(fills) >= _MIN_FILL
+    texts = [[text_page.get_text_bounded(*box).strip() for box in half] for half in halves]
+    running = min(sum(text[:1].islower() for text in half) / len(half) for half in texts)
+    numeric = max(sum(bool(_NUMERIC.fullmatch(text)) for text in half) / len(half) for half in texts)
+    if numeric > _MOST_NUMERIC or min(fills) < _MIN_FILL:
+        return False
+    return running >= _MIN_RUNNING or min(map(len, halves)) >= _MANY_LINES
