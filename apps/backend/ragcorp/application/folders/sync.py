@@ -112,6 +112,8 @@ class SyncFolder:
         for file in files:
             relative = file.entry.relative
             row = recorded.get(relative)
+            if not file.stamp.size and now.task.tree.only is None:
+                continue  # an empty file keeps its stored version
             if now.task.memory.failed.get(relative) == (file.stamp, False):
                 now.counts["failed"] += 1
                 now.not_stored.add(relative)
