@@ -32,8 +32,8 @@ _LITTER = frozenset({"thumbs.db", "desktop.ini"})
 class LocalFiles:
     """Walks folders. Omits hidden files and folders, and files that a ``.gitignore`` in the folder excludes.
 
-    Omits lock files of Office, too. Does not follow symbolic links. ``suffixes`` are those of the accepted files; one without a dot is a complete file
-    name. A file that is named itself is accepted even if it is ignored.
+    Omits lock files of Office, and does not follow symbolic links. ``suffixes`` are those of the accepted files; one
+    without a dot is a complete file name. A file that is named itself is accepted even if it is ignored.
     """
 
     def __init__(self, *, suffixes: frozenset[str], max_bytes: int) -> None:
