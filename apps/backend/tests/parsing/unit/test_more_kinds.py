@@ -75,8 +75,7 @@ def test_a_text_of_libreoffice() -> None:
     assert parsed.title == "Informe"
     assert parsed.text.split("\n\n") == [
         "# Informe",
-        "Plazo: 45 días.",
-        "Nota: De 1998.",
+        "Plazo: 45 días (nota: De 1998).",
         "Comentario de Ana: Revisar",
         "1. uno",
         "1.1 sub",

@@ -135,25 +135,26 @@ def test_heads_and_feet_come_first_and_once() -> None:
     assert parsed.title == "Contrato"
 
 
-def test_a_footnote_follows_the_paragraph_that_refers_to_it() -> None:
+@pytest.mark.parametrize("length", [1, 20])
+def test_a_footnote_is_part_of_the_clause_that_refers_to_it(length: int) -> None:
     document = docx.Document()
     document.add_heading("Segunda. Plazo", 1)
-    paragraph = document.add_paragraph("El plazo es de 25 días.")
+    paragraph = document.add_paragraph("El plazo es de 25 días")
     paragraph._p.append(parse_xml(f'<w:r {nsdecls("w")}><w:footnoteReference w:id="1"/></w:r>'))
+    paragraph.add_run(".")
+    said = " ".join(["En agosto, 40 días."] * length)
     document.add_heading("Tercera", 1)
-    note = '<w:footnote w:id="1"><w:p><w:r><w:t>En agosto, 40 días.</w:t></w:r></w:p></w:footnote>'
+    note = '<w:footnote w:id="1"><w:p><w:r><w:t>' + said + "</w:t></w:r></w:p></w:footnote>"
     notes = f"<w:footnotes {nsdecls('w')}>{note}</w:footnotes>"
     content = with_parts(
         saved(document),
         {"word/footnotes.xml": notes},
         relations={"word/document.xml": [("footnotes", "footnotes.xml")]},
     )
-    assert parse("a.docx", content).text.split("\n\n") == [
-        "# Segunda. Plazo",
-        "El plazo es de 25 días.",
-        "Nota: En agosto, 40 días.",
-        "# Tercera",
-    ]
+    expected = ["El plazo es de 25 días (nota: En agosto, 40 días)."]
+    if length > 1:
+        expected = ["El plazo es de 25 días.", f"Nota: {said}"]
+    assert parse("a.docx", content).text.split("\n\n") == ["# Segunda. Plazo", *expected, "# Tercera"]
 
 
 def test_pictures_are_named_as_unread() -> None:

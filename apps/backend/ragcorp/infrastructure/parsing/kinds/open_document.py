@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
 from ragcorp.infrastructure.parsing.decoding import clean
 from ragcorp.infrastructure.parsing.extraction import shielded
-from ragcorp.infrastructure.parsing.kinds.markdown import paged, paragraph, table
+from ragcorp.infrastructure.parsing.kinds.markdown import note_in_text, paged, paragraph, table
 from ragcorp.infrastructure.parsing.kinds.numbering import Level, NumberedList
 from ragcorp.infrastructure.parsing.kinds.package import Element, Package, attribute, child, children, local, within
 from ragcorp.infrastructure.parsing.kinds.pdf import real_title
@@ -145,7 +145,8 @@ class _Document:
         for entry in element.iter():
             name = local(entry)
             if name == "note-body":
-                yield paragraph("Nota: " + " ".join(_text(line) for line in children(entry, "p")))
+                text = _note(entry)
+                yield "" if note_in_text(text) else paragraph(f"Nota: {text}")
             elif name == "annotation":
                 author = next((part.text or "" for part in children(entry, "creator")), "?")
                 yield paragraph(f"Comentario de {author}: " + " ".join(map(_text, children(entry, "p"))))
@@ -222,15 +223,21 @@ def _levels(style: Element) -> dict[int, Level]:
 
 
 def _text(element: Element) -> str:
-    """Return the text of a paragraph without its notes."""
+    """Return the text of a paragraph with its short notes."""
     pieces: list[str] = []
     waiting: list[Element | str] = [element]
     while waiting:
         entry = waiting.pop()
         if isinstance(entry, str):
             pieces.append(entry)
+        elif local(entry) == "note":
+            pieces.append(note_in_text(_note(child(entry, "note-body"))))
         elif local(entry) not in _NO_TEXT:
             pieces.append(_SPACES.get(local(entry), "") + (entry.text or ""))
             for inner in reversed(entry):
                 waiting += [inner.tail or "", inner]
     return " ".join("".join(pieces).split())
+
+
+def _note(body: Element | None) -> str:
+    return " ".join(_text(line) for line in children(body, "p"))

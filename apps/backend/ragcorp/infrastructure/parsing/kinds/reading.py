@@ -34,11 +34,12 @@ def read_members(files: list[SourceFile], reading: Reading, kind: UnreadKind) ->
     parts: Unread = ()
     size = 0
     for file in files:
+        name = file.filename or file.media_type
         found = reading.member(file) if size <= reading.max_characters else None
         if found is None:
-            left_out.append(file.filename or file.media_type)
+            left_out.append(name)
             continue
         size += len(found.text)
-        sections.append(f"# {file.filename}\n\n{found.text.strip()}")
+        sections.append(f"# {name}\n\n{found.text.strip()}")
         parts += found.unread
     return sections, unread(kind, *left_out) + parts

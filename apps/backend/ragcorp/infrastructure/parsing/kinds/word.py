@@ -10,6 +10,7 @@ from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
 from ragcorp.infrastructure.parsing.extraction import shielded
 from ragcorp.infrastructure.parsing.kinds.charts import chart_rows, diagram_lines
 from ragcorp.infrastructure.parsing.kinds.formulas import formula
+from ragcorp.infrastructure.parsing.kinds.markdown import note_in_text
 from ragcorp.infrastructure.parsing.kinds.numbering import Level, NumberedList
 from ragcorp.infrastructure.parsing.kinds.package import (
     ASIDE,
@@ -130,7 +131,7 @@ class _Document:
         for entry in container:
             contents.append(entry)
             if local(entry) == "p" and entry.tag.startswith(self._namespace):
-                contents.extend(self._paragraph(text) for text in self._notes_of(entry))
+                contents.extend(self._paragraph(text) for text in self._notes_of(entry) if text)
         if len(contents) > len(container):
             container[:] = contents
 
@@ -140,10 +141,12 @@ class _Document:
             if name in _NOTES:
                 note = self._notes.get((_NOTES[name], attribute(entry, "id")))
                 text = " ".join(paragraphs(note)) if note is not None else ""
-                entry.tag = f"{self._namespace}lastRenderedPageBreak"
-                if text:
-                    author = attribute(note, "author")
-                    yield f"Comentario de {author}: {text}" if name == "commentReference" else f"Nota: {text}"
+                entry.tag = f"{self._namespace}t"
+                if text and name == "commentReference":
+                    yield f"Comentario de {attribute(note, 'author')}: {text}"
+                elif text:
+                    entry.text = note_in_text(text)
+                    yield "" if entry.text else f"Nota: {text}"
             elif name == "chart" and (part := self._related(entry, "id")) is not None:
                 yield from (": ".join(filter(None, row)) for row in chart_rows(part))
             elif name == "relIds" and (part := self._related(entry, "dm")) is not None:
