@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import json
 import os
 import shutil
+import ssl
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -39,6 +42,10 @@ pytest_plugins = [
     "support.fixtures.library",
     "support.fixtures.migrations",
 ]
+
+# Whatever the shell says: else each worker compiles all tests, and each command that a test starts the whole package.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 EVAL_DIR = "RAGCORP_EVAL_DIR"
 GIVEN_SERVER = os.environ.get("RAGCORP_TEST_DATABASE_URL")
@@ -115,6 +122,14 @@ def clean_environment() -> Iterator[None]:
             )
             if name.startswith(prefixes) and name != EVAL_DIR:
                 patch.delenv(name)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_tls_context() -> Iterator[None]:
+    """All HTTP clients share it: no test speaks TLS, and loading the certificates takes 28 ms."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
         yield
 
 

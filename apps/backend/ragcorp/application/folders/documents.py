@@ -46,6 +46,10 @@ class StoredFile:
     unread: bool = False
     replaced: bool = False
 
+    @property
+    def relative(self) -> str:
+        return self.entry.relative
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Read:

@@ -46,7 +46,7 @@ class IngestFolder:
             return
         names: Counter[str] = Counter()
         for path in paths:
-            names.update(file.entry.relative for file in (await self._scan(path, gitignore=gitignore))[1].files)
+            names.update(file.relative for file in (await self._scan(path, gitignore=gitignore))[1].files)
         twice = sum(count > 1 for count in names.values())
         if twice:
             raise InvalidInputError(

@@ -41,19 +41,27 @@ FEW_DELETIONS = 20
 BATCH_DELETIONS = 500
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class _Pass:
-    """One pass and its results. ``below`` is None for the whole tree."""
+    """One pass over the paths ``below``, or the whole tree: its files, their records, and the results."""
 
     task: FolderTask
     below: Collection[str] | None
+    before: TreeState
+    scan: FolderScan
+    recorded: Mapping[str, RecordedFile] = field(default_factory=dict)
     again: set[str] = field(default_factory=set)
     not_stored: set[str] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
 
+    def __post_init__(self) -> None:
+        self.tree, self.principal = self.task.tree, self.task.principal
+        self.options, self.memory = self.task.options, self.task.memory
+        self.present = dict.fromkeys(file.relative for file in self.scan.files)
+
     def report(self, kind: WatchKind, relative: str, error: RagcorpError | None = None) -> None:
         self.counts[kind.value] += 1
-        self.task.on_event(WatchEvent(kind=kind, external_id=escaped(self.task.options.prefix + relative), error=error))
+        self.task.on_event(WatchEvent(kind=kind, external_id=escaped(self.options.prefix + relative), error=error))
 
     def progress(self, done: int, total: int) -> None:
         if self.task.on_progress is not None and total:
@@ -79,161 +87,155 @@ class SyncFolder:
         """Compare the tree or some paths once. Raises StorageUnavailableError, or ConflictError after another write."""
         before = await anyio.to_thread.run_sync(self.files.state, task.tree)
         if before.identity is None:
-            return SyncOutcome(waiting=folder_out())
+            return SyncOutcome(waiting=folder_unavailable())
         scan = await anyio.to_thread.run_sync(
             lambda: self.files.scan(task.tree, below=below, gitignore=task.options.gitignore)
         )
-        now = _Pass(task=task, below=below)
-        recorded = await self._recorded(now)
-        if _is_another(now, scan, recorded, before):
+        run = _Pass(task=task, below=below, before=before, scan=scan)
+        run.recorded = await self._recorded(run)
+        if _is_another(run):
             return SyncOutcome(waiting=_another_folder())
-        self._report_unlisted(now, scan)
-        due = await anyio.to_thread.run_sync(lambda: self._due(now, scan.files, recorded))
-        self._report_replaced(now, scan, recorded, due)
-        await self._store(now, due, recorded)
-        self._forget_failures(now, {file.entry.relative for file in scan.files})
-        waiting = await self._delete(now, recorded, scan=scan, due=due, before=before)
+        self._report_unlisted(run)
+        due = await anyio.to_thread.run_sync(self._due, run)
+        self._report_replaced(run, due)
+        await self._store(run, due)
+        self._forget_failures(run)
+        waiting = await self._delete(run, due)
         counts = SyncCounts(
-            files=len(scan.files), **{name: now.counts[name] for name in SyncCounts.__slots__ if name != "files"}
+            files=len(scan.files), **{name: run.counts[name] for name in SyncCounts.__slots__ if name != "files"}
         )
-        return SyncOutcome(counts=counts, again=frozenset(now.again), waiting=waiting)
+        return SyncOutcome(counts=counts, again=frozenset(run.again), waiting=waiting)
 
-    async def _recorded(self, now: _Pass) -> dict[str, RecordedFile]:
-        below = now.below if now.task.tree.only is None else [now.task.tree.only]
+    async def _recorded(self, run: _Pass) -> dict[str, RecordedFile]:
+        below = run.below if run.tree.only is None else [run.tree.only]
         rows = await self.records.recorded(
-            now.task.tree.key, prefix=now.task.options.prefix, principal=now.task.principal, below=below
+            run.tree.key, prefix=run.options.prefix, principal=run.principal, below=below
         )
         return {row.relative: row for row in rows}
 
-    def _due(self, now: _Pass, files: Sequence[ScannedFile], recorded: Mapping[str, RecordedFile]) -> list[ScannedFile]:
+    def _due(self, run: _Pass) -> list[ScannedFile]:
         """Return the files to read."""
-        described = self.documents.described(now.task.options)
+        described = self.documents.described(run.options)
         due: list[ScannedFile] = []
-        for file in files:
-            relative = file.entry.relative
-            row = recorded.get(relative)
-            if not file.stamp.size and now.task.tree.only is None:
+        for file in run.scan.files:
+            relative = file.relative
+            row = run.recorded.get(relative)
+            if not file.stamp.size and run.tree.only is None:
                 continue  # an empty file keeps its stored version
-            if now.task.memory.failed.get(relative) == (file.stamp, False):
-                now.counts["failed"] += 1
-                now.not_stored.add(relative)
+            if run.memory.failed.get(relative) == (file.stamp, False):
+                run.counts["failed"] += 1
+                run.not_stored.add(relative)
             elif row is not None and _is_in_step(row, file, described):
-                now.counts["unchanged"] += 1
-                now.task.memory.moving.pop(relative, None)
-            elif _is_moving(file) and not _is_overdue(now.task.memory, file):
-                now.task.memory.moving.setdefault(relative, file.seen_ns)
-                now.again.add(relative)
-                now.not_stored.add(relative)
+                run.counts["unchanged"] += 1
+                run.memory.moving.pop(relative, None)
+            elif _is_moving(file) and not _is_overdue(run.memory, file):
+                run.memory.moving.setdefault(relative, file.seen_ns)
+                run.again.add(relative)
+                run.not_stored.add(relative)
             else:
                 due.append(file)
         return due
 
-    async def _store(self, now: _Pass, due: Sequence[ScannedFile], recorded: Mapping[str, RecordedFile]) -> None:
+    async def _store(self, run: _Pass, due: Sequence[ScannedFile]) -> None:
         stored = self.documents.store(
             [file.entry for file in due],
-            folder=now.task.tree.key,
-            options=now.task.options,
-            principal=now.task.principal,
-            even_moving=frozenset(file.entry.relative for file in due if _is_overdue(now.task.memory, file)),
+            folder=run.tree.key,
+            options=run.options,
+            principal=run.principal,
+            even_moving=frozenset(file.relative for file in due if _is_overdue(run.memory, file)),
         )
-        stamps = {file.entry.relative: file.stamp for file in due}
+        stamps = {file.relative: file.stamp for file in due}
         done = 0
-        now.progress(0, len(due))
+        run.progress(0, len(due))
         async with aclosing(stored) as batches:
             async for batch in batches:
                 for file in batch:
-                    self._record(now, file, stamps[file.entry.relative], recorded.get(file.entry.relative))
+                    self._record(run, file, stamps[file.relative])
                 done += len(batch)
-                now.progress(done, len(due))
+                run.progress(done, len(due))
 
-    def _record(self, now: _Pass, file: StoredFile, seen: FileStamp, row: RecordedFile | None) -> None:
+    def _record(self, run: _Pass, file: StoredFile, seen: FileStamp) -> None:
         """Record the outcome of a file."""
-        relative, outcome, memory = file.entry.relative, file.outcome, now.task.memory
+        relative, outcome, memory = file.relative, file.outcome, run.memory
+        row = run.recorded.get(relative)
         if isinstance(outcome, IngestResult):
             memory.failed.pop(relative, None)
             memory.moving.pop(relative, None)
             memory.replaced.discard(relative)
             if outcome.status is IngestStatus.UNCHANGED:
-                now.counts["unchanged"] += 1
+                run.counts["unchanged"] += 1
             else:
                 others = outcome.status is IngestStatus.UPDATED and (row is None or (row.stored and not row.owned))
-                now.report(WatchKind(outcome.status.value), relative, _took_the_place() if others else None)
+                run.report(WatchKind(outcome.status.value), relative, _took_the_place() if others else None)
             return
-        now.not_stored.add(relative)
+        run.not_stored.add(relative)
         if outcome is None or isinstance(outcome.error, NotFoundError):  # written, or gone, while it was read
             memory.moving.setdefault(relative, self.clock_ns())
-            now.again.add(relative)
+            run.again.add(relative)
             return
         memory.moving.pop(relative, None)
         failed = (seen, file.unread or isinstance(outcome.error, ConflictError))
         if memory.failed.get(relative) == failed:
-            now.counts["failed"] += 1
+            run.counts["failed"] += 1
         else:
             memory.failed[relative] = failed
-            now.report(WatchKind.FAILED, relative, outcome.error)
+            run.report(WatchKind.FAILED, relative, outcome.error)
 
-    async def _delete(
-        self,
-        now: _Pass,
-        recorded: Mapping[str, RecordedFile],
-        *,
-        scan: FolderScan,
-        due: Sequence[ScannedFile],
-        before: TreeState,
-    ) -> RagcorpError | None:
+    async def _delete(self, run: _Pass, due: Sequence[ScannedFile]) -> RagcorpError | None:
         """Delete the documents of missing files; return the reason if the folder is unavailable."""
-        present = {file.entry.relative for file in scan.files}
-        gone = [file for path, file in recorded.items() if path not in present and not _is_below(path, scan.unlisted)]
+        scan, recorded = run.scan, run.recorded
+        gone = [
+            file for path, file in recorded.items() if path not in run.present and not _is_below(path, scan.unlisted)
+        ]
         if not gone:
-            now.task.memory.held_back = now.task.memory.held_back if now.below is not None else 0
+            if run.below is None:
+                run.memory.held_back = 0
             return None
-        after = await anyio.to_thread.run_sync(self.files.state, now.task.tree)
-        if after.identity != before.identity:
-            return folder_out()
-        if (before.empty or after.empty) and not now.task.options.allow_deletions:
+        after = await anyio.to_thread.run_sync(self.files.state, run.tree)
+        if after.identity != run.before.identity:
+            return folder_unavailable()
+        if (run.before.empty or after.empty) and not run.options.allow_deletions:
             return SourceUnavailableError(
                 "The folder is empty, and its documents stay.",
                 reason="empty",
                 remedy="Mount its disk; if it is empty on purpose, start again with --allow-deletions.",
             )
-        coming = {_content(file.stamp) for file in scan.files if file.entry.relative in now.not_stored}
+        coming = {_content(file.stamp) for file in scan.files if file.relative in run.not_stored}
         # stored first under its new name, deleted under the old one then
         postponed = {file.relative for file in gone if file.stamp is not None and _content(file.stamp) in coming}
-        if now.again:
-            now.again |= postponed
+        if run.again:
+            run.again |= postponed
         gone = [file for file in gone if file.relative not in postponed]
         added: Counter[tuple[int, int] | None] = Counter(
-            _content(file.stamp) for file in due if file.entry.relative not in recorded
+            _content(file.stamp) for file in due if file.relative not in recorded
         )
         lost = (Counter(file.stamp and _content(file.stamp) for file in gone) - added).total()
-        if lost > FEW_DELETIONS and not now.task.options.allow_deletions:
-            total = await self.records.count(
-                now.task.tree.key, prefix=now.task.options.prefix, principal=now.task.principal
-            )
+        if lost > FEW_DELETIONS and not run.options.allow_deletions:
+            total = await self.records.count(run.tree.key, prefix=run.options.prefix, principal=run.principal)
             if lost * 2 > total - added.total():
-                self._hold_back(now, lost)
+                self._hold_back(run, lost)
                 return None
-        if now.below is None:
-            now.task.memory.held_back = 0
-        now.progress(0, len(gone))
+        if run.below is None:
+            run.memory.held_back = 0
+        run.progress(0, len(gone))
         for start in range(0, len(gone), BATCH_DELETIONS):
-            await self._forget(now, gone[start : start + BATCH_DELETIONS])
-            now.progress(min(start + BATCH_DELETIONS, len(gone)), len(gone))
+            await self._forget(run, gone[start : start + BATCH_DELETIONS])
+            run.progress(min(start + BATCH_DELETIONS, len(gone)), len(gone))
         return None
 
-    async def _forget(self, now: _Pass, gone: Sequence[RecordedFile]) -> None:
+    async def _forget(self, run: _Pass, gone: Sequence[RecordedFile]) -> None:
         by_path = {file.relative: file for file in gone}
         still = await anyio.to_thread.run_sync(
-            lambda: self.files.still_gone(now.task.tree, list(by_path), gitignore=now.task.options.gitignore)
+            lambda: self.files.still_gone(run.tree, list(by_path), gitignore=run.options.gitignore)
         )
         names = [by_path[path].external_id for path in still]
-        deleted = await self.records.forget(now.task.tree.key, names, principal=now.task.principal)
+        deleted = await self.records.forget(run.tree.key, names, principal=run.principal)
         for path in still:
-            now.task.memory.moving.pop(path, None)
+            run.memory.moving.pop(path, None)
             if by_path[path].external_id in deleted:
-                now.report(WatchKind.DELETED, path)
+                run.report(WatchKind.DELETED, path)
             elif by_path[path].stored:
-                now.report(
+                run.report(
                     WatchKind.KEPT,
                     path,
                     ConflictError(
@@ -242,40 +244,37 @@ class SyncFolder:
                     ),
                 )
 
-    def _hold_back(self, now: _Pass, lost: int) -> None:
-        if now.task.memory.held_back != lost:
-            now.task.memory.held_back = lost
+    def _hold_back(self, run: _Pass, lost: int) -> None:
+        if run.memory.held_back != lost:
+            run.memory.held_back = lost
             error = ConflictError(
                 f"{lost:,} files are gone, more than half of the folder: their documents stay.",
                 limit=f"{FEW_DELETIONS} files, or half of the folder",
                 remedy="Bring the files back, or start again with --allow-deletions.",
             )
-            now.task.on_event(WatchEvent(kind=WatchKind.HELD_BACK, error=error))
+            run.task.on_event(WatchEvent(kind=WatchKind.HELD_BACK, error=error))
 
-    def _report_replaced(
-        self, now: _Pass, scan: FolderScan, recorded: Mapping[str, RecordedFile], due: Sequence[ScannedFile]
-    ) -> None:
-        reported = now.task.memory.replaced | {file.entry.relative for file in due}
-        for path in (file.entry.relative for file in scan.files):
-            if path in recorded and recorded[path].replaced and path not in reported:
-                now.task.memory.replaced.add(path)
-                now.report(WatchKind.KEPT, path, _has_the_place())
+    def _report_replaced(self, run: _Pass, due: Sequence[ScannedFile]) -> None:
+        reported = run.memory.replaced | {file.relative for file in due}
+        for path in run.present:
+            if path in run.recorded and run.recorded[path].replaced and path not in reported:
+                run.memory.replaced.add(path)
+                run.report(WatchKind.KEPT, path, _has_the_place())
 
-    def _report_unlisted(self, now: _Pass, scan: FolderScan) -> None:
-        for path in scan.unlisted:
-            if path not in now.task.memory.unlisted:
-                now.report(WatchKind.FAILED, path, unlisted())
-        now.task.memory.unlisted = (now.task.memory.unlisted if now.below is not None else frozenset()) | set(
-            scan.unlisted
-        )
+    def _report_unlisted(self, run: _Pass) -> None:
+        for path in run.scan.unlisted:
+            if path not in run.memory.unlisted:
+                run.report(WatchKind.FAILED, path, unlisted())
+        earlier = run.memory.unlisted if run.below is not None else frozenset()
+        run.memory.unlisted = earlier | set(run.scan.unlisted)
 
-    def _forget_failures(self, now: _Pass, present: Collection[str]) -> None:
-        for memory in (now.task.memory.failed, now.task.memory.moving):
-            for path in [path for path in memory if path not in present and _is_below(path, now.below or ("",))]:
+    def _forget_failures(self, run: _Pass) -> None:
+        for memory in (run.memory.failed, run.memory.moving):
+            for path in [path for path in memory if path not in run.present and _is_below(path, run.below or ("",))]:
                 del memory[path]
 
 
-def folder_out() -> SourceUnavailableError:
+def folder_unavailable() -> SourceUnavailableError:
     """Return the error of a tree that is not there."""
     return SourceUnavailableError(
         "The folder is not there, or cannot be read; its documents stay.",
@@ -284,21 +283,16 @@ def folder_out() -> SourceUnavailableError:
     )
 
 
-def _is_another(now: _Pass, scan: FolderScan, recorded: Mapping[str, RecordedFile], state: TreeState) -> bool:
+def _is_another(run: _Pass) -> bool:
     """Return whether another folder seems to replace the stored one: no file by path, or by size and time."""
-    if now.below is not None or now.task.options.allow_deletions or now.task.memory.identity == state.identity:
+    if run.below is not None or run.options.allow_deletions or run.memory.identity == run.before.identity:
         return False
-    stored = {path: row for path, row in recorded.items() if row.stored}
+    stored = {path: row for path, row in run.recorded.items() if row.stored}
     contents = {_content(row.stamp) for row in stored.values() if row.stamp is not None}
-    left = any(file.entry.relative in stored or _content(file.stamp) in contents for file in scan.files)
-    if (
-        now.task.tree.only is None
-        and stored
-        and not left
-        and not any(_is_below(path, scan.unlisted) for path in stored)
-    ):
-        return not state.empty
-    now.task.memory.identity = state.identity
+    left = any(file.relative in stored or _content(file.stamp) in contents for file in run.scan.files)
+    if run.tree.only is None and stored and not left and not any(_is_below(path, run.scan.unlisted) for path in stored):
+        return not run.before.empty
+    run.memory.identity = run.before.identity
     return False
 
 
@@ -337,7 +331,7 @@ def _is_moving(file: ScannedFile) -> bool:
 
 
 def _is_overdue(memory: WatchMemory, file: ScannedFile) -> bool:
-    since = memory.moving.get(file.entry.relative)
+    since = memory.moving.get(file.relative)
     return since is not None and file.seen_ns - since >= LONGEST_WRITE_NS
 
 

@@ -49,7 +49,7 @@ MOST_SIMILAR = 1000
 MOST_CHUNKS = 50
 """Maximum chunks of a keyword lookup."""
 
-OUT = (SourceUnavailableError, ConflictError, ConfigurationError, TimeoutError)
+OUTAGES = (SourceUnavailableError, ConflictError, ConfigurationError, TimeoutError)
 """Errors that count as an outage of a store."""
 
 
@@ -119,7 +119,7 @@ class BudgetFilling:
         started = time.perf_counter()
         try:
             filling = await run_until(turn.semantic_deadline, self._similar(turn, embedded, anchored))
-        except OUT as error:
+        except OUTAGES as error:
             return _structural_only(failure_report(SEMANTIC, error, started))
         if filling.candidates or not room:
             return filling
@@ -173,7 +173,7 @@ class BudgetFilling:
         started = time.perf_counter()
         try:
             candidates = await run_until(turn.semantic_deadline, self._keyword_candidates(turn, anchored))
-        except OUT as error:
+        except OUTAGES as error:
             return Filling(reports=(failure_report(KEYWORD, error, started),))
         return Filling(candidates=candidates)
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ragcorp.application.hydration.budget_filling import OUT, BudgetFilling, Filling, KeywordChunks, Turn
+from ragcorp.application.hydration.budget_filling import OUTAGES, BudgetFilling, Filling, KeywordChunks, Turn
 from ragcorp.application.hydration.plan import nearest_first, plan, without
 from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
 from ragcorp.application.resilience.source_reports import failure_report
@@ -115,7 +115,7 @@ class HydrateEpisode:
         embedding = self._filling.begin(text, turn) if self._is_semantic else None
         try:
             return await self._planned(turn, embedding)
-        except OUT as error:
+        except OUTAGES as error:
             report = failure_report(STRUCTURE, error, started)
             logger.warning("nothing was hydrated: %s", report.reason)
             return self._empty(episode_id, report)
@@ -133,7 +133,7 @@ class HydrateEpisode:
         deadline = asyncio.get_running_loop().time() + self._options.record_timeout_seconds
         try:
             number = await run_until(deadline, self._episodes.record(hydration, query=query, principal=principal))
-        except OUT as error:
+        except OUTAGES as error:
             report = failure_report(EPISODES, error, started)
             logger.warning("a turn was not recorded: %s", report.reason)
             others = tuple(report for report in hydration.reports if report.source != EPISODES)
@@ -162,8 +162,8 @@ class HydrateEpisode:
         if planned.entities:
             ids = [entity.entity.id for entity in planned.entities]
             texts = dict(await run_until(turn.deadline, self._index.texts(ids, principal=turn.principal)))
-        out = anchored.episodes_out
-        reports = () if out is None else (failure_report(EPISODES, out, started),)
+        error = anchored.episodes_error
+        reports = () if error is None else (failure_report(EPISODES, error, started),)
         # without entities that were deleted meanwhile
         left = without(planned, {entity.entity.id for entity in planned.entities} - texts.keys())
         hydration = Hydration(

@@ -3,11 +3,12 @@
 import asyncio
 import hmac
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
+
+from cachetools import LRUCache
 
 from ragcorp.application.keys.credentials import CredentialDigests, key_id_of
 from ragcorp.application.resilience.time_bound import run_until
@@ -78,7 +79,7 @@ class Authenticate:
         self._clock = clock
         self._now = now
         self._lookup_seconds = lookup_seconds
-        self._cache: OrderedDict[str, _CachedKey] = OrderedDict()
+        self._cache: LRUCache[str, _CachedKey] = LRUCache(maxsize=MAX_CACHED_KEYS)
         self._lookups = asyncio.Semaphore(MOST_LOOKUPS)
         self._refreshes = asyncio.Semaphore(MOST_REFRESHES)
         self._existence = asyncio.Semaphore(1)
@@ -107,14 +108,14 @@ class Authenticate:
 
     async def any_exists(self) -> bool:
         """Return whether a key was ever made; in an outage the last answer, else raises StorageUnavailableError."""
-        if self._any_exists is not None and self._is_out():
+        if self._any_exists is not None and self._in_outage():
             return self._any_exists
         if self._any_exists is None or self._clock() - self._any_queried >= EXISTENCE_SECONDS:
             async with self._looking_for_any:
                 if self._any_exists is None or self._clock() - self._any_queried >= EXISTENCE_SECONDS:
                     await self._query_any()
         if self._any_exists is None:
-            raise _out()
+            raise _unavailable()
         return self._any_exists
 
     async def aclose(self) -> None:
@@ -137,7 +138,7 @@ class Authenticate:
         cached = await self._remembered(key_id, credential, self._trust_seconds)
         if cached is not None:
             return cached
-        in_an_outage = await self._remembered(key_id, credential, OUTAGE_SECONDS)
+        outage_key = await self._remembered(key_id, credential, OUTAGE_SECONDS)
 
         async def look_up() -> _CachedKey | None:
             cached = await self._remembered(key_id, credential, self._trust_seconds)  # another lookup may have found it
@@ -149,17 +150,16 @@ class Authenticate:
             )
 
         try:
-            return await self._query(look_up, lane=self._lookups if in_an_outage is None else self._refreshes)
+            return await self._query(look_up, lane=self._lookups if outage_key is None else self._refreshes)
         except StorageUnavailableError:
-            if in_an_outage is None:
+            if outage_key is None:
                 raise
-            return in_an_outage
+            return outage_key
 
     async def _remembered(self, key_id: str, credential: str, seconds: float) -> _CachedKey | None:
         cached = self._cache.get(key_id)
         if cached is None or self._clock() - cached.looked_up >= seconds:
             return None
-        self._cache.move_to_end(key_id)
         return cached if hmac.compare_digest(cached.stored.digest, await self._digests.of(credential)) else None
 
     def _compared(self, key_id: str, stored: StoredKey | None, digest: bytes, *, looked_up: float) -> _CachedKey | None:
@@ -170,15 +170,12 @@ class Authenticate:
             return None
         cached = _CachedKey(stored=stored, looked_up=looked_up, used=before.used if before else None)
         self._cache[key_id] = cached
-        self._cache.move_to_end(key_id)
-        if len(self._cache) > MAX_CACHED_KEYS:
-            self._cache.popitem(last=False)
         return cached
 
     async def _query(self, query: Callable[[], Coroutine[Any, Any, Result]], *, lane: asyncio.Semaphore) -> Result:
         """Query the store in bounded time. A hung query keeps its place in the lane: hung connections stay bounded."""
-        if self._is_out() or self._waiting >= MOST_WAITING:
-            raise _out()
+        if self._in_outage() or self._waiting >= MOST_WAITING:
+            raise _unavailable()
         if self._out_until is not None:  # this query probes the database; others are refused until it ends
             self._out_until = self._clock() + self._lookup_seconds
 
@@ -191,7 +188,7 @@ class Authenticate:
             result = await run_until(asyncio.get_running_loop().time() + self._lookup_seconds, in_turn())
         except TimeoutError:
             self._out_until = self._clock() + RETRY_SECONDS
-            raise _out("timeout") from None
+            raise _unavailable("timeout") from None
         except StorageUnavailableError:
             self._out_until = self._clock() + RETRY_SECONDS
             raise
@@ -200,11 +197,11 @@ class Authenticate:
         self._out_until = None
         return result
 
-    def _is_out(self) -> bool:
+    def _in_outage(self) -> bool:
         return self._out_until is not None and self._clock() < self._out_until
 
     def _note_use(self, cached: _CachedKey) -> None:
-        if self._is_out() or (cached.used is not None and self._clock() - cached.used < USED_SECONDS):
+        if self._in_outage() or (cached.used is not None and self._clock() - cached.used < USED_SECONDS):
             return
         cached.used = self._clock()
         task = asyncio.create_task(self._note(cached.stored.key.id, self._now()), name="last use of a key")
@@ -218,7 +215,7 @@ class Authenticate:
             logger.info("the last use of a key was not noted: %s", error.code)
 
 
-def _out(reason: str = "unreachable") -> StorageUnavailableError:
+def _unavailable(reason: str = "unreachable") -> StorageUnavailableError:
     return StorageUnavailableError(
         "The keys cannot be looked up at the moment.", reason=reason, remedy="Try again; `ragcorp doctor` tells more."
     )

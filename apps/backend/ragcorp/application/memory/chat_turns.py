@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from cachetools import LRUCache
+
 from ragcorp.application.validation.attribute_checks import wrong_type
 from ragcorp.application.validation.item_drafts import checked_draft, content_name, item_draft
 from ragcorp.domain.collections import TURN, Collection, ItemDraft
@@ -42,7 +44,7 @@ class TurnReader:
     def __init__(self, *, defaults: TurnDefaults, principal: Principal) -> None:
         self._defaults = defaults
         self._principal = principal
-        self._seen: dict[str, int] = {}
+        self._seen: LRUCache[str, int] = LRUCache(maxsize=MAX_REMEMBERED)
 
     def read(self, turn: Mapping[str, object]) -> ItemDraft:
         """Return a checked, named turn. Of several names of a field the first counts; short unknown values are
@@ -53,10 +55,8 @@ class TurnReader:
         if draft.external_id is not None:
             return named
         base = content_name(named, principal=self._principal)
-        position = self._seen.pop(base, 0)
+        position = self._seen.get(base, 0)
         self._seen[base] = position + 1
-        if len(self._seen) > MAX_REMEMBERED:
-            del self._seen[next(iter(self._seen))]
         return replace(named, named_after=content_name(named, principal=self._principal, position=position))
 
     def _draft(self, turn: Mapping[str, object]) -> ItemDraft:

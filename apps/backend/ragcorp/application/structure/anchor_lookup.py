@@ -42,11 +42,11 @@ MOST_SHOWN = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorSet:
-    """Anchors and warnings; ``episodes_out`` is the error of reading earlier turns, if any."""
+    """Anchors and warnings; ``episodes_error`` is the error of reading earlier turns, if any."""
 
     anchors: tuple[Anchor, ...]
     warnings: tuple[HydrationWarning, ...] = ()
-    episodes_out: StorageUnavailableError | None = None
+    episodes_error: StorageUnavailableError | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class AnchorLookup:
             naming_files = group.create_task(look.files(files_wanted))
             naming = group.create_task(look.named(entities_wanted))
             remembering = group.create_task(self._earlier(episode_id, look, needed=bool(mentions)))
-        previous, episodes_out = remembering.result()
+        previous, episodes_error = remembering.result()
         shown = tuple(dict.fromkeys(entity.path for entity in previous))[:MOST_SHOWN]
         async with _parallel() as group:
             again_files = group.create_task(look.again(look.files, naming_files.result(), shown))
@@ -104,7 +104,7 @@ class AnchorLookup:
                 options=self.options,
             ),
             warnings=(*resolution.warnings, *_not_listed(of_documents, inside.result(), resolution, previous)),
-            episodes_out=episodes_out,
+            episodes_error=episodes_error,
         )
 
     async def _counted(self, words: Sequence[str], principal: Principal) -> tuple[Mapping[str, int], int]:

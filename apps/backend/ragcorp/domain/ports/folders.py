@@ -40,6 +40,10 @@ class ScannedFile:
     stamp: FileStamp
     seen_ns: int
 
+    @property
+    def relative(self) -> str:
+        return self.entry.relative
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderScan:

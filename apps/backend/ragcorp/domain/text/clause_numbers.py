@@ -31,7 +31,7 @@ _SUFFIX = re.compile(
 )
 _ROMAN = re.compile(r"(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _ROMAN_LETTERS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
-_GOES_ON = re.compile(r"\w|[/,:.][0-9]|[%€$]|[ºª°]")
+_CONTINUATION = re.compile(r"\w|[/,:.][0-9]|[%€$]|[ºª°]")
 """Follows numbers of dates, hours and amounts."""
 _BETWEEN = re.compile(rf"{_SPACE}{{1,3}}|-")
 _JOINER = re.compile(
@@ -145,9 +145,9 @@ def number_at(text: str, start: int = 0, *, expected: bool = False) -> NumberSpa
         number, end = f"{number}.{(letter[1] or letter[2]).lower()}", letter.end()
     suffix = _SUFFIX.match(text, end)
     if suffix:
-        behind = f".{int(suffix[2][1:])}" if suffix[2] else ""
-        number, end = f"{number} {folded(suffix[1])}{behind}", suffix.end()
-    return None if _GOES_ON.match(text, end) else NumberSpan(number=number, start=start, end=end)
+        part = f".{int(suffix[2][1:])}" if suffix[2] else ""
+        number, end = f"{number} {folded(suffix[1])}{part}", suffix.end()
+    return None if _CONTINUATION.match(text, end) else NumberSpan(number=number, start=start, end=end)
 
 
 def clause_numbers(text: str, start: int = 0, *, expected: bool = True) -> tuple[NumberSpan, ...]:

@@ -76,7 +76,7 @@ def anchors(question: str) -> list[str]:
     shouted = question.upper() == question
     name: list[re.Match[str]] = []
     for token in [*_TOKEN.finditer(rest), None]:
-        if token is not None and not _is_code(token[0]) and not shouted and _goes_on(rest, name, token):
+        if token is not None and not _is_code(token[0]) and not shouted and _continues(rest, name, token):
             name.append(token)
             continue
         anchored += _closed(rest, name)
@@ -103,7 +103,7 @@ def _is_name(text: str, token: re.Match[str]) -> bool:
     return is_acronym or _SENTENCE_START.search(text[: token.start()]) is None
 
 
-def _goes_on(text: str, name: Sequence[re.Match[str]], token: re.Match[str]) -> bool:
+def _continues(text: str, name: Sequence[re.Match[str]], token: re.Match[str]) -> bool:
     """Return whether a token continues the name that is being read; a connector does provisionally."""
     if not name or text[name[-1].end() : token.start()].strip():
         return False

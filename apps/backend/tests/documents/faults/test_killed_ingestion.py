@@ -7,6 +7,7 @@ import json
 import random
 import signal
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -21,8 +22,18 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(1200)]
 
 DOCUMENTS = 60
 PARAGRAPHS = 12
-LATEST_KILL_SECONDS = 0.15
-"""After the storing began."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How many sentences a paragraph has, and when after the begin of the storing the latest kill comes."""
+
+    sentences: int
+    latest_kill_seconds: float
+
+
+SMALL = Size(sentences=8, latest_kill_seconds=0.05)
+LARGE = Size(sentences=30, latest_kill_seconds=0.15)
 
 ORPHANS = {
     "chunks without a document": "SELECT count(*) FROM chunks WHERE document_id NOT IN (SELECT id FROM documents)",
@@ -43,25 +54,25 @@ async def provider() -> AsyncIterator[FakeOpenAI]:
         yield fake
 
 
-def text_of(number: int, version: int) -> str:
+def text_of(number: int, version: int, size: Size) -> str:
     return "\n\n".join(
-        f"## Apartado {part}\n\n" + f"Pedido {number} en su versión v{version}, parte {part}. " * 30
+        f"## Apartado {part}\n\n" + f"Pedido {number} en su versión v{version}, parte {part}. " * size.sentences
         for part in range(PARAGRAPHS)
     )
 
 
-def lines(version: int) -> bytes:
-    documents = ({"external_id": f"d{number}", "text": text_of(number, version)} for number in range(DOCUMENTS))
+def lines(version: int, size: Size) -> bytes:
+    documents = ({"external_id": f"d{number}", "text": text_of(number, version, size)} for number in range(DOCUMENTS))
     return b"".join(json.dumps(document).encode() + b"\n" for document in documents)
 
 
-async def ingest(service: Served, version: int) -> dict[str, int]:
+async def ingest(service: Served, version: int, size: Size) -> dict[str, int]:
     """Send everything; return the counts of the last line, or what came before the service was gone."""
     summary: dict[str, int] = {}
     headers = {"Content-Type": "application/x-ndjson"}
     async with (
         service.client() as client,
-        client.stream("POST", "/documents/bulk", content=lines(version), headers=headers) as response,
+        client.stream("POST", "/documents/bulk", content=lines(version, size), headers=headers) as response,
     ):
         async for line in response.aiter_lines():
             summary = json.loads(line).get("summary", summary)
@@ -84,7 +95,7 @@ async def settled(owner_dsn: str) -> None:
             await asyncio.sleep(0.05)
 
 
-def whole(connection: psycopg.Connection[Any]) -> int:
+def whole(connection: psycopg.Connection[Any], size: Size) -> int:
     """Check what is stored, and return how many documents there are."""
     for what, query in ORPHANS.items():
         row = connection.execute(query).fetchone()  # type: ignore[call-overload]
@@ -96,7 +107,7 @@ def whole(connection: psycopg.Connection[Any]) -> int:
     for name, text, chunks in stored:
         number = int(name.removeprefix("d"))
         version = int(text.split("versión v")[1].split(",")[0])
-        assert text.strip() == text_of(number, version).strip()
+        assert text.strip() == text_of(number, version, size).strip()
         said = " ".join(chunks)
         assert all(f"v{version}, parte {part}." in said for part in range(PARAGRAPHS)), f"{name} is half there"
         assert f"Pedido {number} en su versión v{version - 1}" not in said, f"{name} is of two versions"
@@ -104,9 +115,11 @@ def whole(connection: psycopg.Connection[Any]) -> int:
     return len(stored)
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    ("kills", "size"), [pytest.param(3, SMALL, id="3"), pytest.param(50, LARGE, id="50", marks=pytest.mark.soak)]
+)
 async def test_no_duplicate_no_orphan_no_half_document(
-    dsn: str, owner_dsn: str, provider: FakeOpenAI, kills: int
+    dsn: str, owner_dsn: str, provider: FakeOpenAI, kills: int, size: Size
 ) -> None:
     chance = random.Random(7)
     environment = {
@@ -120,10 +133,10 @@ async def test_no_duplicate_no_orphan_no_half_document(
     cut = while_storing = 0
     for number in range(kills):
         async with served(dsn, **environment) as service:
-            ingesting = asyncio.create_task(ingest(service, version))
+            ingesting = asyncio.create_task(ingest(service, version, size))
             if number % 3:  # else at any point from the request's begin on
                 await storing(owner_dsn, ingesting)
-            await asyncio.sleep(chance.uniform(0.0, LATEST_KILL_SECONDS))
+            await asyncio.sleep(chance.uniform(0.0, size.latest_kill_seconds))
             service.running.process.send_signal(signal.SIGKILL)
             try:
                 await ingesting
@@ -132,16 +145,16 @@ async def test_no_duplicate_no_orphan_no_half_document(
                 while_storing += number % 3 > 0
         await settled(owner_dsn)
         with psycopg.connect(owner_dsn) as connection:
-            stored = whole(connection)
+            stored = whole(connection, size)
         version += 1 if stored == DOCUMENTS or number % 3 == 2 else 0
     assert cut > 0, "every ingestion was over before the kill"
     assert while_storing > 0, "no kill came while passages were stored"
     async with served(dsn, **environment) as service:
-        summary = await ingest(service, version)
+        summary = await ingest(service, version, size)
         assert summary["failed"] == 0
-        again = await ingest(service, version)
+        again = await ingest(service, version, size)
         assert again["unchanged"] == DOCUMENTS
     with psycopg.connect(owner_dsn) as connection:
-        assert whole(connection) == DOCUMENTS
+        assert whole(connection, size) == DOCUMENTS
         rows = connection.execute("SELECT count(*) FROM documents WHERE position(%s IN text) > 0", (f"v{version},",))
         assert rows.fetchone() == (DOCUMENTS,)

@@ -116,7 +116,7 @@ async def test_a_write_in_between_is_not_undone(open_rag: OpenRag, monkeypatch: 
         await rag.ingest_text("c/a.md", f"Otro que {seen.text}")
         return seen
 
-    monkeypatch.setattr(revision, "read", overtaken)
+    monkeypatch.setattr(type(revision), "read", staticmethod(overtaken))
     with pytest.raises(ConflictError, match="meanwhile"):
         await rag.chunks.replace(chunk.id, "Dos.")
     assert await text_of(rag) == "Otro que Uno."
@@ -137,7 +137,7 @@ async def test_a_deletion_in_between_is_not_undone(open_rag: OpenRag, monkeypatc
         await rag.delete("c/a.md")
         return seen
 
-    monkeypatch.setattr(revision, "read", overtaken)
+    monkeypatch.setattr(type(revision), "read", staticmethod(overtaken))
     with pytest.raises(ConflictError, match="deleted"):
         await rag.chunks.replace(chunk.id, "Dos.")
     assert await passages(rag) == ()

@@ -18,7 +18,8 @@ from support.processes.command_line import Done, run_apart
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
 
 WRITERS = 20
-MIGRATORS = 4
+MIGRATORS = 2
+MIGRATORS_IN_SOAK = 4
 OLD_REVISION = "014"
 ROUNDS = [0, *(pytest.param(number, marks=pytest.mark.soak) for number in range(1, 20))]
 SOME_TEXT = "\n\n".join(f"Apartado {part} con su texto. " * 60 for part in range(6))
@@ -60,14 +61,14 @@ async def test_parallel_writes_of_one_document_leave_one(
 async def test_migrators_side_by_side(
     postgres_server: Any, make_database: Callable[..., str], old: bool, again: int
 ) -> None:
-    del again
+    migrators = MIGRATORS_IN_SOAK if again or not old else MIGRATORS
     name = make_database()
     owner = postgres_server.dsn(name, role="ragcorp_owner")
     if old:
         await asyncio.to_thread(command.upgrade, alembic_config(owner, embedding_model=DEFAULT_MODEL), OLD_REVISION)
     environment = {"DATABASE_URL": postgres_server.dsn(name), "DATABASE_OWNER_URL": owner}
     done: list[Done] = await asyncio.gather(
-        *(asyncio.to_thread(run_apart, "migrate", env=environment, timeout=300) for _ in range(MIGRATORS))
+        *(asyncio.to_thread(run_apart, "migrate", env=environment, timeout=300) for _ in range(migrators))
     )
     for one in done:
         assert one.code == 0, one.err

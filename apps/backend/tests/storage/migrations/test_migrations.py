@@ -175,14 +175,22 @@ def migrator(dsn: str, application_dsn: str, model: tuple[str, int] = MODEL) -> 
     )
 
 
-@pytest.mark.parametrize("ready", [False, True], ids=["empty", "migrated"])
-def test_four_migrators_at_once(
-    empty_owner_dsn: str, postgres_server: Any, make_database: Callable[..., str], ready: bool
+@pytest.mark.parametrize(
+    ("ready", "migrators"),
+    [
+        pytest.param(False, 2, id="empty"),
+        pytest.param(True, 2, id="migrated"),
+        pytest.param(False, 4, id="empty, more", marks=pytest.mark.soak),
+        pytest.param(True, 4, id="migrated, more", marks=pytest.mark.soak),
+    ],
+)
+def test_migrators_at_once(
+    empty_owner_dsn: str, postgres_server: Any, make_database: Callable[..., str], ready: bool, migrators: int
 ) -> None:
     if ready:
         migrate(empty_owner_dsn, embedding_model=("older", 5))
     name = str(psycopg.conninfo.conninfo_to_dict(empty_owner_dsn)["dbname"])
-    running = [migrator(empty_owner_dsn, postgres_server.dsn(name)) for _ in range(4)]
+    running = [migrator(empty_owner_dsn, postgres_server.dsn(name)) for _ in range(migrators)]
     for process in running:
         output, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors[-2000:]

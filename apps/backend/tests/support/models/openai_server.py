@@ -91,7 +91,8 @@ class FakeOpenAI:
             _head(writer, 302, {"Location": f"{self.base_url}/elsewhere", "Content-Length": "0"})
         elif fault[0].isdigit():
             status, _, after = fault.partition(":")
-            _json(writer, int(status), {"error": {"message": "SECRET-IN-BODY sk-123"}}, {"Retry-After": after or "0"})
+            headers = {"Retry-After": after or "0.01"}
+            _json(writer, int(status), {"error": {"message": "SECRET-IN-BODY sk-123"}}, headers)
         elif fault == "html":
             _body(writer, 200, b"<html><body>Sign in</body></html>", {"Content-Type": "text/html"})
         elif fault == "huge":

@@ -66,14 +66,14 @@ async def test_a_restore_that_comes_late_leaves_the_newer_text(open_rag: Callabl
     await rag.ingest_text("a.md", "Texto antiguo.")
     await rag.delete("a.md")
     restore = rag._use_cases.restore
-    read = restore._store.get_deleted
+    read = restore.store.get_deleted
 
     async def slow(*args: Any, **kwargs: Any) -> Any:
         found = await read(*args, **kwargs)
         await rag.ingest_text("a.md", "Texto nuevo.")
         return found
 
-    restore._store.get_deleted = slow
+    restore.store.get_deleted = slow
     with pytest.raises(NotFoundError):
         await rag.restore("a.md")
     assert (await rag.source("a.md")).content == b"Texto nuevo."

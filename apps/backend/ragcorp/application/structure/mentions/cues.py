@@ -45,10 +45,10 @@ _CUES = {
     """,
 }
 _KINDS = {word: kind for kind, words in _CUES.items() for word in words.split()}
-_BEHIND = word_set(
+_CUES_AFTER = word_set(
     "file files module modules script function func method class struct interface component hook decorator"
 )
-_BEHIND_HEADINGS = word_set("section sections chapter clause clauses annex appendix schedule heading")
+_HEADING_CUES_AFTER = word_set("section sections chapter clause clauses annex appendix schedule heading")
 """English cues follow the name: "the login function"."""
 
 _CALLING = word_set("llamada llamado llamadas llamados denominada denominado named called titulado titulada nombre")
@@ -89,25 +89,25 @@ def cued(text: str, tokens: Sequence[Token], place: int) -> Iterator[tuple[Menti
         yield from _heading(text, tokens, place, target)
         return
     if joined and _is_plain(tokens[target]):  # "la función de login"
-        for mention, behind in _plain_names(text, cue, tokens, target, weak=True):
-            yield replace(mention, word=tokens[target].text if cue is Cue.SYMBOL else None), behind
+        for mention, after in _plain_names(text, cue, tokens, target, weak=True):
+            yield replace(mention, word=tokens[target].text if cue is Cue.SYMBOL else None), after
         return
     for _ in range(MAX_LISTED if plain_word(token.text).endswith("s") else 1):
         named = list(_named(text, cue, tokens, target, english=plain_word(token.text) in _ENGLISH))
         yield from named
-        behind = named[-1][1] if named else len(tokens)
-        follower = behind + (behind < len(tokens) and plain_word(tokens[behind].text) in _AND)
+        after = named[-1][1] if named else len(tokens)
+        follower = after + (after < len(tokens) and plain_word(tokens[after].text) in _AND)
         if follower >= len(tokens):
             return
-        if not _LIST.fullmatch(text, tokens[behind - 1].outer_end, tokens[follower].outer_start):
+        if not _LIST.fullmatch(text, tokens[after - 1].outer_end, tokens[follower].outer_start):
             return
         target = follower
 
 
-def cued_behind(text: str, tokens: Sequence[Token], place: int) -> Mention | None:
+def mention_before(text: str, tokens: Sequence[Token], place: int) -> Mention | None:
     """Return the weak mention of the words before an English cue: ``login`` in "the login function"."""
     word = plain_word(tokens[place].text)
-    if tokens[place].quote or word not in _BEHIND | _BEHIND_HEADINGS:
+    if tokens[place].quote or word not in _CUES_AFTER | _HEADING_CUES_AFTER:
         return None
     begin = place
     while begin > 0 and place - begin < MAX_NAME_WORDS and tokens[begin].glued and _names_something(tokens[begin - 1]):
@@ -117,7 +117,7 @@ def cued_behind(text: str, tokens: Sequence[Token], place: int) -> Mention | Non
     if begin == place:
         return None
     runs = [tokens[start:place] for start in range(begin, place)]
-    if word in _BEHIND_HEADINGS:
+    if word in _HEADING_CUES_AFTER:
         return _spanning(text, runs, heading_name, weak=True)
     return _spanning(text, runs, _NAMED_BY[_KINDS[word]], weak=True)
 
@@ -180,13 +180,13 @@ def _named(
 def _plain_names(
     text: str, cue: Cue, tokens: Sequence[Token], target: int, *, weak: bool, english: bool = True
 ) -> Iterator[tuple[Mention, int]]:
-    goes_on = english and plain_word(tokens[target].text) in _QUALIFYING_IN_ENGLISH
-    if goes_on or not _names_something(tokens[target]) or cue_of(tokens[target]) is not None:
+    is_sentence = english and plain_word(tokens[target].text) in _QUALIFYING_IN_ENGLISH
+    if is_sentence or not _names_something(tokens[target]) or cue_of(tokens[target]) is not None:
         return
     end = target + 1
-    while end < len(tokens) and end - target < MAX_NAME_WORDS and tokens[end].glued and _goes_on(tokens[end]):
+    while end < len(tokens) and end - target < MAX_NAME_WORDS and tokens[end].glued and _continues(tokens[end]):
         end += 1
-    runs = [tokens[target:behind] for behind in range(end, target, -1)]
+    runs = [tokens[target:after] for after in range(end, target, -1)]
     yield _spanning(text, runs, _NAMED_BY[cue], weak=weak), target + 1
 
 
@@ -203,7 +203,7 @@ def _heading(text: str, tokens: Sequence[Token], place: int, target: int) -> Ite
         if tokens[end].quote or tokens[end].called:
             break
         end += 1
-        if _goes_on(tokens[end - 1]):
+        if _continues(tokens[end - 1]):
             runs.insert(0, tokens[target:end])
     if not runs:
         return
@@ -225,7 +225,7 @@ def _names_something(token: Token) -> bool:
     return token.is_word and bool(content_words(token.text)) and plain_word(token.text) not in _QUALIFYING
 
 
-def _goes_on(token: Token) -> bool:
+def _continues(token: Token) -> bool:
     return not token.quote and (token.text.isdecimal() or has_content(token.text))
 
 

@@ -35,7 +35,7 @@ _OF = re.compile(
 _DOUBTFUL = re.compile(r"[ivxl]+", re.IGNORECASE)
 _ROMAN_NUMERALS = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx"
 _ROMAN = tuple(_ROMAN_NUMERALS.split())
-_GOES_ON_AS_TEXT = re.compile(rf"{_SPACE}+(?!(?:del?|da|do|of|y|e|and|bis|in|en|em)\b)[a-z]")
+_TEXT_FOLLOWS = re.compile(rf"{_SPACE}+(?!(?:del?|da|do|of|y|e|and|bis|in|en|em)\b)[a-z]")
 _COUNTED = re.compile(rf"{_SPACE}+(?:veces|times|dias?|meses|a[nñ]os?|days?|months?|years?|vezes)\b")
 
 
@@ -114,7 +114,7 @@ def _is_number(text: str, plain: str, cue: re.Match[str], number: NumberSpan) ->
     if _COUNTED.match(plain, number.end):
         return False
     doubtful = _DOUBTFUL.fullmatch(written) and (len(written) == 1 or written.islower())
-    if doubtful and _GOES_ON_AS_TEXT.match(plain, number.end):
+    if doubtful and _TEXT_FOLLOWS.match(plain, number.end):
         return False
     glued = cue.end() == number.start and cue[0][-1:].isalnum()
     return not glued

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ragcorp.application.structure.mentions.cues import cue_of, cued, cued_behind, with_words_before
+from ragcorp.application.structure.mentions.cues import cue_of, cued, mention_before, with_words_before
 from ragcorp.application.structure.mentions.numbered import numbered
 from ragcorp.application.structure.mentions.relations import bound_to_files, kinds_of, speaks_of_code, with_owner
 from ragcorp.application.structure.mentions.shapes import Mention, distinct, is_code_file, is_file, shaped
@@ -61,7 +61,7 @@ def mentions(query: str) -> tuple[Mention, ...]:
     tokens = _outside(tokenize(text), sorted(taken))
     claimed: set[int] = set()
     weak: list[Mention] = []
-    for mention, first, behind in _strong(text, tokens):
+    for mention, first, after in _strong(text, tokens):
         if len(strong) == MAX_STRONG:
             break
         if mention.weak:
@@ -69,7 +69,7 @@ def mentions(query: str) -> tuple[Mention, ...]:
             weak = weak[:MAX_STRONG]
         elif mention.names:
             strong.setdefault((mention.start, mention.end, mention.names), mention)
-            claimed.update(range(first, behind))
+            claimed.update(range(first, after))
     code = speaks_of_code(tokens, strong.values())
     weak = [replace(mention, code=code) for mention in (*weak, *_plain_words(text, tokens, claimed))]
     by_place = {
@@ -85,13 +85,13 @@ def _strong(text: str, tokens: Sequence[Token]) -> Iterator[tuple[Mention, int, 
     for place, token in enumerate(tokens):
         if place < until:
             continue
-        if before := cued_behind(text, tokens, place):
+        if before := mention_before(text, tokens, place):
             owned = with_owner(text, tokens, place + 1, replace(before, kinds=kinds_of(token.text)))
             yield owned if owned.names[0].startswith("symbol:") else before, place, place
         if cue_of(token):
-            for mention, behind in _cued_with_kind(text, tokens, place):
-                yield mention, place, behind
-                until = max(until, behind)  # the compound after a heading cue is also read by its shape
+            for mention, after in _cued_with_kind(text, tokens, place):
+                yield mention, place, after
+                until = max(until, after)  # the compound after a heading cue is also read by its shape
             continue
         for mention in shaped(token):
             blanks = mention.extension and not mention.folders and not is_code_file(mention.text)
@@ -103,19 +103,19 @@ def _strong(text: str, tokens: Sequence[Token]) -> Iterator[tuple[Mention, int, 
 def _cued_with_kind(text: str, tokens: Sequence[Token], place: int) -> Iterator[tuple[Mention, int]]:
     """Yield the mentions of a cue with its kind and, for all of them, the owner after the last one."""
     named = list(cued(text, tokens, place))
-    for mention, behind in named:
+    for mention, after in named:
         if not mention.names[0].startswith("symbol:"):
-            yield mention, behind
+            yield mention, after
             continue
         last = with_owner(text, tokens, _end(tokens, named[-1][0], named[-1][1]), mention)
-        yield replace(last, kinds=kinds_of(tokens[place].text)), behind
+        yield replace(last, kinds=kinds_of(tokens[place].text)), after
 
 
-def _end(tokens: Sequence[Token], mention: Mention, behind: int) -> int:
+def _end(tokens: Sequence[Token], mention: Mention, after: int) -> int:
     """Return the index after the last token of a mention of several words."""
-    while behind < len(tokens) and tokens[behind].end <= mention.end:
-        behind += 1
-    return behind
+    while after < len(tokens) and tokens[after].end <= mention.end:
+        after += 1
+    return after
 
 
 def _plain_words(text: str, tokens: Sequence[Token], claimed: set[int]) -> Iterator[Mention]:

@@ -64,11 +64,11 @@ def kinds_of(cue: str) -> frozenset[EntityKind]:
     return frozenset({kind}) if kind else frozenset()
 
 
-def with_owner(text: str, tokens: Sequence[Token], behind: int, mention: Mention) -> Mention:
+def with_owner(text: str, tokens: Sequence[Token], after: int, mention: Mention) -> Mention:
     """Return a symbol with the owner that follows it: ``Session`` in "close de Session"."""
-    if behind >= len(tokens) or plain_word(tokens[behind].text) not in _OWNING or not tokens[behind].glued:
+    if after >= len(tokens) or plain_word(tokens[after].text) not in _OWNING or not tokens[after].glued:
         return mention
-    place = behind + 1
+    place = after + 1
     while place < len(tokens) and tokens[place].glued and plain_word(tokens[place].text) in _BEFORE_OWNERS:
         place += 1
     if place >= len(tokens) or text[tokens[place - 1].outer_end : tokens[place].outer_start].strip():
@@ -125,7 +125,7 @@ def _binds(gap: str, *, adjacent: bool) -> bool | None:
 
 
 def _listed(text: str, end: int, files: Sequence[Mention]) -> list[tuple[int, int]]:
-    """Return the places of the files that are listed behind one that ends there."""
+    """Return the places of the files that are listed after one that ends there."""
     places: list[tuple[int, int]] = []
     for file in files:
         joined = [
