@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -42,10 +41,9 @@ def open_rag(make_container: Open) -> Open:
 
 
 @pytest.fixture(scope="session")
-def filled_database(postgres_server: Any, template_database: str, administration: Any) -> Iterator[str]:
+def filled_database(postgres_server: Any, template_database: str, keep_database: Callable[..., str]) -> str:
     """The name of a database with every kind of text that has vectors, of TEST_MODEL: filled once, cloned by tests."""
-    name = f"filled_{os.getpid()}"
-    administration.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template_database}" OWNER ragcorp_owner')
+    name = keep_database(template_database)
 
     async def fill_it() -> None:
         settings, parts = load_settings({"embedding_provider": "none"}), Parts(embedder=HashingEmbedder())
@@ -53,8 +51,7 @@ def filled_database(postgres_server: Any, template_database: str, administration
             await fill(make_rag(container))
 
     asyncio.run(fill_it())
-    yield name
-    administration.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+    return name
 
 
 @pytest.fixture
