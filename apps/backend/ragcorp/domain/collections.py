@@ -29,7 +29,7 @@ GRAPH = "graph"
 
 
 class MemoryKind(StrEnum):
-    """The ``artifact_type`` of a memory. Persons, places and relationships are evergreen."""
+    """What a memory is: its ``artifact_type``. Persons, places and relationships are evergreen."""
 
     FACT = "fact"
     PREFERENCE = "preference"

@@ -52,7 +52,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Difference(Estimate):
     """Mean of b - a over queries, its 95 % interval, and a two-sided ``p``: twice the rarer sign's share of resamples.
 
     ``p`` lies in [0, 1]; resamples without a difference count for both signs.
@@ -61,9 +61,6 @@ class Difference:
     0.04
     """
 
-    value: float
-    low: float
-    high: float
     p: float
 
 

@@ -4,9 +4,10 @@ import random
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 
 from ragcorp.domain.text.folding import folded
 from ragcorp.evaluation.sets import EvaluationSet, Passage
@@ -43,20 +44,14 @@ def varied(evaluation_set: EvaluationSet, variant: Variant, *, seed: int) -> Eva
     >>> varied(evaluation_set, Variant.ACCENTS, seed=1).queries
     []
     """
+    change: Callable[[str], str]
     match variant:
         case Variant.ACCENTS:
             change = without_accents
         case Variant.TYPOS:
-
-            def change(text: str) -> str:
-                return with_a_typo(text, seed=seed)
-
+            change = partial(with_a_typo, seed=seed)
         case Variant.RARE:
-            frequencies = document_frequencies(evaluation_set.passages)
-
-            def change(text: str) -> str:
-                return without_rarest_words(text, frequencies)
-
+            change = partial(without_rarest_words, frequencies=document_frequencies(evaluation_set.passages))
     queries = [replace(query, text=change(query.text)) for query in evaluation_set.queries]
     return replace(evaluation_set, queries=queries)
 

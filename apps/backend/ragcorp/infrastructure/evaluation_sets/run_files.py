@@ -146,7 +146,7 @@ def _saved(path: Path) -> Mapping[str, Run]:
         raise MissingFileError("There is no such run file.", field="--compare", remedy="Check the path.") from None
     except (ValueError, KeyError, TypeError, AttributeError, OSError):
         raise InvalidInputError(
-            f"{path.name} is not a file of runs.", field="--compare", remedy="Name a file that --save or --trec wrote."
+            f"{path.name} is no file of runs.", field="--compare", remedy="Name a file that --save or --trec wrote."
         ) from None
 
 

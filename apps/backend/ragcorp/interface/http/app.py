@@ -2,7 +2,6 @@
 
 from functools import cache
 from http import HTTPStatus
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import cast
 
@@ -71,7 +70,7 @@ def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT
     services.observe_rollout(metrics)
     services.observe_embedding_cache(metrics)
 
-    app.state.description = cache(lambda: describe(version=_version(), routes=app.routes, limits=limits))
+    app.state.description = cache(lambda: describe(version=services.version, routes=app.routes, limits=limits))
     for router in ROUTERS:
         app.router.routes.extend(router.routes)
     app.router.routes.extend(page_routes(page))
@@ -139,10 +138,3 @@ def _allowed(request: Request) -> list[str]:
         if route.matches(request.scope)[0] is not Match.NONE:
             methods |= getattr(route, "methods", None) or set()
     return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
-
-
-def _version() -> str:
-    try:
-        return version("ragcorp")
-    except PackageNotFoundError:
-        return "0"

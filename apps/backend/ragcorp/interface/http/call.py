@@ -35,6 +35,7 @@ class HttpServices:
     ``observe_embedding_cache`` register an observer. ``state`` feeds the metrics of the process.
     """
 
+    version: str
     use_cases: UseCases
     status: ReportStatus
     readiness: Callable[[], Coroutine[Any, Any, None]]

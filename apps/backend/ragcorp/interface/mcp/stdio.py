@@ -58,10 +58,7 @@ class _StdinLines:
         os.dup2(self._input, 0)
         os.close(self._input)
 
-    def __aiter__(self) -> AsyncIterator[str]:
-        return self._messages()
-
-    async def _messages(self) -> AsyncIterator[str]:
+    async def __aiter__(self) -> AsyncIterator[str]:
         while (line := await self._lines.get()) is not None:
             text = line.decode("utf-8", errors="replace")
             errors = refusals(text) if text.strip() else []

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -92,13 +93,13 @@ class Extra:
 
 def _later(module: str, name: str, *, needs: Extra | None = None) -> Callable[..., Any]:
     """Return a function that imports ``ragcorp.main.module`` when it is called, and calls ``name`` there."""
+    return partial(_call, module, name, needs)
 
-    def call(*arguments: Any) -> Any:
-        if needs is not None:
-            needs.require()
-        return getattr(import_module(f"ragcorp.main.{module}"), name)(*arguments)
 
-    return call
+def _call(module: str, name: str, needs: Extra | None, *arguments: Any) -> Any:
+    if needs is not None:
+        needs.require()
+    return getattr(import_module(f"ragcorp.main.{module}"), name)(*arguments)
 
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:

@@ -24,13 +24,13 @@ from ragcorp.interface.http.layers.cors import parse_origins
 from ragcorp.interface.http.monitoring.metrics import ServiceState
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.system.page_routes import UnlistedRoute
+from ragcorp.main.service.deadlines import ask_seconds, grep_seconds
 from ragcorp.main.service.logs import dropped_lines
 from ragcorp.main.service.mcp import mounted_mcp
 from ragcorp.main.service.status import make_status
 from ragcorp.main.settings.addresses import allowed_hosts
 from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.container import Container
-from ragcorp.main.wiring.limits import ask_seconds, grep_seconds
 
 logger = logging.getLogger(__name__)
 
@@ -97,6 +97,7 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
     )
     build = {"version": ragcorp.__version__, "python": platform.python_version(), "schema": head}
     return HttpServices(
+        version=ragcorp.__version__,
         use_cases=container.use_cases,
         status=make_status(container, readiness=readiness),
         readiness=readiness,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import ragcorp
 from ragcorp.domain.keys import Caller
 from ragcorp.domain.principal import Principal
+from ragcorp.main.service.deadlines import ask_seconds, grep_seconds
 from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.container import Container
-from ragcorp.main.wiring.limits import ask_seconds, grep_seconds
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from ragcorp.interface.http.protocol.limits import HttpLimits
     from ragcorp.interface.mcp.endpoint import McpEndpoint
     from ragcorp.interface.mcp.services import McpLimits
+
+MAX_SESSIONS = 256
+MAX_SESSIONS_OF_KEY = MAX_SESSIONS // 4
 
 ANONYMOUS = Caller(principal=Principal(), scopes=frozenset())
 
@@ -59,7 +62,12 @@ async def mounted_mcp(
     )
     endpoint = McpEndpoint(
         server,
-        limits=EndpointLimits(max_body_bytes=limits.max_body_bytes, upload_seconds=limits.upload_timeout_seconds),
+        limits=EndpointLimits(
+            max_body_bytes=limits.max_body_bytes,
+            upload_seconds=limits.upload_timeout_seconds,
+            max_sessions=MAX_SESSIONS,
+            max_sessions_of_key=MAX_SESSIONS_OF_KEY,
+        ),
         owner_of=lambda scope: caller_of(scope).key_id,
         stopping=stopping,
     )

@@ -28,13 +28,11 @@ from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.answering import make_answer, make_context
 from ragcorp.main.wiring.base import Parts, open_base
 from ragcorp.main.wiring.collections import make_collections
-from ragcorp.main.wiring.embedding import make_embedding
 from ragcorp.main.wiring.files import make_files
 from ragcorp.main.wiring.graph import make_graph
 from ragcorp.main.wiring.hydration import make_hydration
-from ragcorp.main.wiring.ingestion import make_ingestion
-from ragcorp.main.wiring.keys import make_authenticator
-from ragcorp.main.wiring.limits import make_budget
+from ragcorp.main.wiring.ingestion import make_embedding, make_ingestion
+from ragcorp.main.wiring.keys import make_authenticator, make_budget
 from ragcorp.main.wiring.retrieval import require_free_names
 from ragcorp.main.wiring.search import SearchParts, make_search
 from ragcorp.main.wiring.tracing import make_tracing

@@ -66,10 +66,8 @@ def make_hydration(base: Base) -> HydrationParts:
 
 def similarity_threshold(settings: Settings, model: ActiveModel | None) -> float:
     """Return the setting, else the model's stored similarity, else the default."""
-    if settings.semantic_threshold is not None:
-        return settings.semantic_threshold
-    stored = model.similarity_threshold if model is not None else None
-    return DEFAULT_SIMILARITY if stored is None else stored
+    stored = None if model is None else model.similarity_threshold
+    return next(value for value in (settings.semantic_threshold, stored, DEFAULT_SIMILARITY) if value is not None)
 
 
 def _anchor_options(settings: Settings) -> AnchorOptions:

@@ -1,13 +1,15 @@
-"""Builds the authentication of keys."""
+"""Builds the authentication and the token budget of keys."""
 
 import time
 from datetime import UTC, datetime
 
 from ragcorp.application.keys.authenticate import Authenticate
 from ragcorp.application.keys.credentials import CredentialDigests
+from ragcorp.application.limits.token_budget import TokenBudget
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
+from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore, PostgresTokenUsage
 from ragcorp.main.settings.schema import Settings
+from ragcorp.main.wiring.base import Base
 
 
 def make_authenticator(settings: Settings, database: Database) -> Authenticate:
@@ -24,6 +26,15 @@ def make_authenticator(settings: Settings, database: Database) -> Authenticate:
 
 def make_digests(settings: Settings, store: PostgresKeyStore) -> CredentialDigests:
     return CredentialDigests(store=store, secret=settings.keys_secret.get_secret_value())
+
+
+def make_budget(base: Base) -> TokenBudget:
+    """Return the budget, which observes the tokens that models use."""
+    budget = TokenBudget(
+        store=PostgresTokenUsage(database=base.database), daily_tokens=base.settings.daily_token_budget, now=utc_now
+    )
+    base.token_observers.add(budget)
+    return base.closing(budget)
 
 
 def utc_now() -> datetime:

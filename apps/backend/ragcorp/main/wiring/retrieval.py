@@ -90,17 +90,11 @@ def profiles_of(
 
 def distance_threshold(settings: Settings, model: ActiveModel | None) -> float:
     """Return the setting, else the model's stored distance, else the default."""
-    if settings.vector_score_threshold is not None:
-        return settings.vector_score_threshold
-    stored = model.distance_threshold if model is not None else None
-    return DEFAULT_DISTANCE if stored is None else stored
+    stored = None if model is None else model.distance_threshold
+    return next(value for value in (settings.vector_score_threshold, stored, DEFAULT_DISTANCE) if value is not None)
 
 
 def linear_weights(model: ActiveModel | None) -> dict[str, float]:
     """Return the weights of linear fusion: those stored with the model, else the measured defaults."""
-    weights = dict(LINEAR_WEIGHTS)
-    if model is not None and model.evidence_weight is not None:
-        weights[FULL_TEXT] = model.evidence_weight
-    if model is not None and model.identifier_weight is not None:
-        weights[IDENTIFIERS] = model.identifier_weight
-    return weights
+    stored = {} if model is None else {FULL_TEXT: model.evidence_weight, IDENTIFIERS: model.identifier_weight}
+    return {**LINEAR_WEIGHTS, **{name: weight for name, weight in stored.items() if weight is not None}}

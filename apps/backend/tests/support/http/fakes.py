@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.metadata import version
 from typing import Any
 from uuid import UUID
 
@@ -235,6 +236,7 @@ class World:
             embed_pending=EmbedPending(embedder=embedder, backlogs=[self.backlog], cache=NothingCached()),
         )
         services = HttpServices(
+            version=version("ragcorp"),
             use_cases=replace(bundle, **{name: changes.pop(name) for name in USE_CASES & changes.keys()}),
             status=self._status(),
             readiness=self.readiness.strike,

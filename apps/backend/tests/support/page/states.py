@@ -110,24 +110,24 @@ async def ask(page: Page, question: str) -> None:
 
 
 @shot("ask-empty-narrow", "The same at 360 px, dark", "#/ask", **NARROW)
-@shot("ask-empty", "Ask, before the first question", "#/ask")
+@shot("ask-empty", "Ask: before the first question", "#/ask")
 async def _(page: Page, service: PageService) -> None:
     await expect(page.get_by_role("button", name="Acta").first).to_be_visible()
 
 
-@shot("ask-no-documents", "Ask, where there are no documents", "#/ask", of=empty)
+@shot("ask-no-documents", "Ask: the workspace has no documents", "#/ask", of=empty)
 async def _(page: Page, service: PageService) -> None:
     await expect(page.get_by_text("Todavía no hay documentos")).to_be_visible()
 
 
-@shot("ask-streaming", "An answer as it comes in; Stop stops the model too", "#/ask", of=speaking)
+@shot("ask-streaming", "An answer while it streams; Stop also stops the model", "#/ask", of=speaking)
 async def _(page: Page, service: PageService) -> None:
     service.model.pieces, service.model.piece_delay = PIECES, 0.4
     await ask(page, DELIVERY)
     await expect(page.get_by_role("article").last).to_contain_text("siguiente con el detalle")
 
 
-@shot("ask-stopped", "Stopped by the reader", "#/ask", of=speaking)
+@shot("ask-stopped", "The user stopped the answer", "#/ask", of=speaking)
 async def _(page: Page, service: PageService) -> None:
     service.model.pieces, service.model.piece_delay = PIECES, 0.1
     await ask(page, DELIVERY)
@@ -136,7 +136,7 @@ async def _(page: Page, service: PageService) -> None:
     await expect(page.get_by_role("article").get_by_text("Detenida por ti")).to_be_visible()
 
 
-@shot("ask-cut", "The network cut an answer off", "#/ask", of=speaking)
+@shot("ask-cut", "The connection failed during an answer", "#/ask", of=speaking)
 async def _(page: Page, service: PageService) -> None:
     service.model.pieces, service.model.piece_delay = PIECES, 0.1
     await ask(page, DELIVERY)
@@ -145,7 +145,7 @@ async def _(page: Page, service: PageService) -> None:
     await expect(page.get_by_text("Respuesta incompleta")).to_be_visible()
 
 
-@shot("ask-slow", "A search that takes more than a second", "#/ask")
+@shot("ask-slow", "A search that takes longer than a second", "#/ask")
 async def _(page: Page, service: PageService) -> None:
     await expect(page.get_by_role("button", name="Acta").first).to_be_visible()
     service.network.switch(Fault.DELAY, seconds=9)
@@ -159,12 +159,12 @@ async def cited(page: Page, service: PageService) -> None:
     await expect(page.locator("article mark").first).to_be_visible()
 
 
-shot("ask-citation", "An answer, and the passage behind its citation", "#/ask")(cited)
+shot("ask-citation", "An answer and the cited passage", "#/ask")(cited)
 shot("ask-citation-narrow", "The same at 360 px, dark", "#/ask", **NARROW)(cited)
 shot("ask-citation-english", "The same in English", "#/ask", locale="en-GB")(cited)
 
 
-@shot("ask-abstention", "The documents do not say", "#/ask")
+@shot("ask-abstention", "No answer in the documents", "#/ask")
 async def _(page: Page, service: PageService) -> None:
     await ask(page, "¿Quién ganó el mundial de ajedrez de 1972?")
     await expect(page.get_by_text("Los documentos no lo dicen").first).to_be_visible()
@@ -175,7 +175,7 @@ async def found(page: Page, service: PageService) -> None:
 
 
 SEARCH = "#/search?q=plazo+de+entrega"
-shot("search", "Ranked passages, what matched, and what narrows them", SEARCH)(found)
+shot("search", "Ranked passages with matches and filters", SEARCH)(found)
 shot("search-narrow", "The same at 360 px, dark", SEARCH, **NARROW)(found)
 shot("search-4k", "The same at 3840 px, made smaller", SEARCH, width=3840, height=2160, scale=3)(found)
 
@@ -188,7 +188,7 @@ async def explained(page: Page, service: PageService) -> None:
     await page.get_by_role("article").first.evaluate("(one) => scrollBy(0, one.getBoundingClientRect().top - 70)")
 
 
-shot("why", "Why a passage ranks where it does: what each source gave, and what each step moved", SEARCH)(explained)
+shot("why", "The ranking of a passage: contributions of sources, moves of steps", SEARCH)(explained)
 shot("why-narrow", "The same at 360 px, dark", SEARCH, **NARROW)(explained)
 
 
@@ -204,26 +204,26 @@ shot("comparison", "Two rankings of one search, side by side", SEARCH)(compared)
 shot("comparison-narrow", "The same at 360 px, dark", SEARCH, **NARROW)(compared)
 
 
-@shot("search-empty", "Search, before the first word", "#/search")
+@shot("search-empty", "Search: before the first query", "#/search")
 async def _(page: Page, service: PageService) -> None:
     await expect(page.get_by_text("Escribe lo que buscas")).to_be_visible()
 
 
-@shot("search-nothing", "Nothing found within the filters", "#/search?q=plazo")
+@shot("search-nothing", "No results within the filters", "#/search?q=plazo")
 async def _(page: Page, service: PageService) -> None:
     await page.get_by_role("group", name="Idioma").get_by_role("checkbox").first.check()
     await page.get_by_label("Desde", exact=True).fill("2026-06-01")
     await expect(page.get_by_text("Ningún pasaje responde a esta búsqueda")).to_be_visible()
 
 
-@shot("search-degraded", "The model is dead: what is left answers, and says so", SEARCH, of=speaking)
+@shot("search-degraded", "The embedding model fails: full-text search answers, with a warning", SEARCH, of=speaking)
 async def _(page: Page, service: PageService) -> None:
     service.model.always = "401"
     await page.get_by_role("searchbox").fill("garantía de los compresores")
     await expect(page.get_by_text("Respuesta parcial")).to_be_visible()
 
 
-@shot("search-offline", "The service cannot be reached", SEARCH)
+@shot("search-offline", "The service is unreachable", SEARCH)
 async def _(page: Page, service: PageService) -> None:
     await found(page, service)
     service.network.switch(Fault.REFUSE)
@@ -239,12 +239,12 @@ shot("documents", "Documents", "#/documents")(listed)
 shot("documents-narrow", "The same at 360 px, dark", "#/documents", **NARROW)(listed)
 
 
-@shot("documents-empty", "Documents, before the first", "#/documents", of=empty)
+@shot("documents-empty", "Documents: none yet", "#/documents", of=empty)
 async def _(page: Page, service: PageService) -> None:
     await expect(page.get_by_text("Todavía no hay documentos")).to_be_visible()
 
 
-@shot("documents-uploading", "Progress by file, and what to do about what failed", "#/documents", of=empty)
+@shot("documents-uploading", "Progress per file, with a remedy for each failure", "#/documents", of=empty)
 async def _(page: Page, service: PageService) -> None:
     service.model.always = "hang"
     async with page.expect_file_chooser() as chooser:
@@ -255,7 +255,7 @@ async def _(page: Page, service: PageService) -> None:
     await expect(page.get_by_text("Lo que dice el servicio")).to_have_count(2)
 
 
-@shot("documents-undo", "Deleted, and how to undo it", "#/documents", of=empty)
+@shot("documents-undo", "A deleted document, with Undo", "#/documents", of=empty)
 async def _(page: Page, service: PageService) -> None:
     await page.get_by_role("button", name=f"Borrar {NOTE['name']}").click()
     await expect(page.get_by_role("button", name="Deshacer")).to_be_focused()
@@ -273,19 +273,19 @@ shot("document", "A document of 200 pages, opened at a passage", PASSAGE)(opened
 shot("document-narrow", "The same at 360 px, dark", PASSAGE, **NARROW)(opened)
 
 
-@shot("document-hostile", "A document that wants to be more than text", "#/search?q=cláusula+hostil", **NARROW)
+@shot("document-hostile", "A document with hostile markup, shown as text", "#/search?q=cláusula+hostil", **NARROW)
 async def _(page: Page, service: PageService) -> None:
     await page.get_by_role("article").filter(has_text="<svg onload").get_by_role("link").first.click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("<img")
 
 
 @shot("health-narrow", "The same at 360 px, dark", "#/health", **NARROW)
-@shot("health", "All is well", "#/health")
+@shot("health", "Status: everything works", "#/health")
 async def _(page: Page, service: PageService) -> None:
     await expect(page.get_by_text("Todo funciona.")).to_be_visible()
 
 
-@shot("health-database-dead", "The database is dead", "#/health")
+@shot("health-database-dead", "Status: the database is down", "#/health")
 async def _(page: Page, service: PageService) -> None:
     await expect(page.get_by_text("Todo funciona.")).to_be_visible()
     service.kill_database()
@@ -295,7 +295,7 @@ async def _(page: Page, service: PageService) -> None:
 
 
 # after what is well: a turn that is asked here waits for its vector
-@shot("health-degraded", "A model is at fault", "#/ask", of=speaking, height=960)
+@shot("health-degraded", "Status: a model fails", "#/ask", of=speaking, height=960)
 async def _(page: Page, service: PageService) -> None:
     service.model.always = "401"
     await ask(page, DELIVERY)
@@ -304,7 +304,7 @@ async def _(page: Page, service: PageService) -> None:
     await expect(page.get_by_text("Responde, pero le faltan fuentes.")).to_be_visible()
 
 
-@shot("key-needed", "A key is needed", "#/documents", of=keyed)
+@shot("key-needed", "A key is required", "#/documents", of=keyed)
 async def _(page: Page, service: PageService) -> None:
     await expect(page.get_by_role("alert").filter(has_text="Hace falta una clave").first).to_be_visible()
 
@@ -317,14 +317,14 @@ async def offered(page: Page, service: PageService) -> None:
 shot("key-dialog", "The key, and how long to keep it", "#/documents", of=keyed)(offered)
 
 
-@shot("key-wrong", "A key that is not valid, at 360 px, dark", "#/documents", of=keyed, **NARROW)
+@shot("key-wrong", "An invalid key, at 360 px, dark", "#/documents", of=keyed, **NARROW)
 async def _(page: Page, service: PageService) -> None:
     await offered(page, service)
     await page.get_by_role("dialog").get_by_role("button", name="Usar clave").click()
     await expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("Esta clave no es válida")
 
 
-@shot("key-forbidden", "A key that may not ask, at 360 px, dark", "#/ask", of=keyed, key="search", **NARROW)
+@shot("key-forbidden", "A key without the scope `ask`, at 360 px, dark", "#/ask", of=keyed, key="search", **NARROW)
 async def _(page: Page, service: PageService) -> None:
     await ask(page, DELIVERY)
     await expect(page.get_by_text("Tu clave no permite esto")).to_be_visible()

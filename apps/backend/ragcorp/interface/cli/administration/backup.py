@@ -10,7 +10,7 @@ from typer import Option
 from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import argument
-from ragcorp.interface.cli.console.output import plain
+from ragcorp.interface.cli.console.output import print_line
 from ragcorp.interface.cli.console.services import Backup
 
 MEGABYTE = 1_000_000
@@ -53,8 +53,8 @@ async def restore(
     def render(console: Console) -> None:
         _print(console, done.backup)
         if done.kept is not None:
-            console.print(plain(f"what was there before: {done.kept}"))
-        console.print(plain(f"restored, schema revision {done.revision}; check it with: ragcorp doctor"))
+            print_line(console, f"what was there before: {done.kept}")
+        print_line(console, f"restored, schema revision {done.revision}; check it with: ragcorp doctor")
 
     call.output.result({**asdict(done.backup), "restored_revision": done.revision, "kept": done.kept}, render)
 
@@ -67,12 +67,11 @@ def _megabytes(report: Report) -> Report:
 
 
 def _print(console: Console, described: Backup) -> None:
-    console.print(plain(f"{described.file}: {described.bytes / MEGABYTE:,.1f} MB", style="bold"))
-    console.print(
-        plain(
-            f"made {described.created_at} by ragcorp {described.version}, PostgreSQL {described.postgresql}, "
-            f"schema revision {described.revision}, embedding model {described.embedding_model or 'none'}"
-        )
+    print_line(console, f"{described.file}: {described.bytes / MEGABYTE:,.1f} MB", style="bold")
+    print_line(
+        console,
+        f"made {described.created_at} by ragcorp {described.version}, PostgreSQL {described.postgresql}, "
+        f"schema revision {described.revision}, embedding model {described.embedding_model or 'none'}",
     )
     counts = (f"{name} {described.rows[name]:,}" for name in _COUNTED if described.rows.get(name))
-    console.print(plain(", ".join(counts) or "no documents"))
+    print_line(console, ", ".join(counts) or "no documents")

@@ -11,7 +11,7 @@ from typer import Option
 from ragcorp.domain.diagnosis import Check, CheckStatus
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import option
-from ragcorp.interface.cli.console.output import EXIT_FAILED, plain
+from ragcorp.interface.cli.console.output import EXIT_FAILED, plain, print_line
 from ragcorp.interface.cli.console.services import Migration, RowLevelSecurity, SettingRow
 
 STATUS_STYLES = {
@@ -113,10 +113,8 @@ async def doctor(call: Call) -> int:
 
 def _print_checks(console: Console, checks: Sequence[Check], *, healthy: bool) -> None:
     for check in checks:
-        line = plain(f"{check.status.value:<8}", style=STATUS_STYLES[check.status])
-        line.append_text(plain(f" {check.name}: ", style="bold"))
-        line.append_text(plain(check.detail))
-        console.print(line)
+        status = f"{check.status.value:<8}"
+        print_line(console, status, (f" {check.name}: ", "bold"), check.detail, style=STATUS_STYLES[check.status])
         if check.remedy:
-            console.print(plain(f"         -> {check.remedy}"))
-    console.print(plain("Nothing is wrong." if healthy else "Something needs to be put right.", style="bold"))
+            print_line(console, f"         -> {check.remedy}")
+    print_line(console, "Nothing is wrong." if healthy else "Something needs to be put right.", style="bold")

@@ -17,7 +17,7 @@ from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import option
-from ragcorp.interface.cli.console.output import plain, with_model
+from ragcorp.interface.cli.console.output import print_line, with_model
 from ragcorp.interface.cli.console.progress import PacedReports
 from ragcorp.interface.cli.console.services import ModelChoice
 from ragcorp.interface.cli.documents.vectors import resumable
@@ -166,13 +166,13 @@ def _require_use(option: str, given: bool, *, used: bool, by: str) -> None:
 
 
 def _print_outcome(console: Console, done: ReembedOutcome) -> None:
-    console.print(plain(OUTCOMES[done.status].format(model=_named(done.model))))
+    print_line(console, OUTCOMES[done.status].format(model=_named(done.model)))
     if done.status is not ReembedStatus.ALREADY_ACTIVE:
         console.print(f"{done.embedded:,} texts embedded, {done.known:,} known before, {done.rejected:,} rejected.")
     if done.waiting:
         console.print(f"{done.waiting:,} texts have no vector of it yet, and are found by text.")
     if done.status is ReembedStatus.SWITCHED:
-        console.print(plain(_restart(done.model)))
+        print_line(console, _restart(done.model))
 
 
 def _restart(model: EmbeddingModel) -> str:

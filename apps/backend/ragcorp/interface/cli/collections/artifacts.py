@@ -18,7 +18,7 @@ from ragcorp.interface.cli.collections.items import require_change
 from ragcorp.interface.cli.console import options
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import PageOptions, argument, option, or_keep
-from ragcorp.interface.cli.console.output import Cells, plain, shortened
+from ragcorp.interface.cli.console.output import Cells, print_line, shortened
 from ragcorp.interface.cli.documents.commands import DOCUMENT_CELLS, confirm
 from ragcorp.interface.cli.documents.vectors import embed_batch
 from ragcorp.interface.request_values import text_file
@@ -170,8 +170,8 @@ def _show_edit(call: Call, edit: ChunkEdit) -> None:
     artifact = edit.artifact
 
     def render(console: Console) -> None:
-        console.print(plain(f"{artifact.external_id} {artifact.status}, {artifact.chunks:,} passages"))
+        print_line(console, f"{artifact.external_id} {artifact.status}, {artifact.chunks:,} passages")
         for chunk in edit.passages:
-            console.print(plain(f"passage {chunk.chunk_index}: {chunk.id} (lines {chunk.line_start}-{chunk.line_end})"))
+            print_line(console, f"passage {chunk.chunk_index}: {chunk.id} (lines {chunk.line_start}-{chunk.line_end})")
 
     call.output.result(chunk_edited(edit), render)

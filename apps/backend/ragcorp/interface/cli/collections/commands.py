@@ -6,11 +6,12 @@ from ragcorp.domain.collections import Collection
 from ragcorp.interface.cli.collections import artifacts
 from ragcorp.interface.cli.collections.history_import import import_history
 from ragcorp.interface.cli.collections.items import ItemCommands
-from ragcorp.interface.cli.console.arguments import parse_selection_pairs
+from ragcorp.interface.cli.console.arguments import filter_pairs
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
 from ragcorp.interface.cli.console.options import Filter
 from ragcorp.interface.cli.console.output import print_table
 from ragcorp.interface.cli.documents.commands import delete
+from ragcorp.interface.request_values import parse_selection
 from ragcorp.interface.shapes.items import facet_counts
 
 GROUPS: dict[str, tuple[str, dict[str, CommandFunction]]] = {
@@ -49,7 +50,7 @@ async def collections(call: Call, filters: Filter = None) -> None:
     """Count what there is to find, by collection, type, language and month."""
     async with call.open() as session:
         counted = await session.use_cases.collections.facets.count(
-            principal=session.principal, filters=parse_selection_pairs(filters)
+            principal=session.principal, filters=parse_selection(filter_pairs(filters))
         )
     facets = facet_counts(counted)
 

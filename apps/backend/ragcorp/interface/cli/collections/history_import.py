@@ -4,10 +4,8 @@ from typing import Annotated
 
 from ragcorp.application.memory.chat_turns import TurnDefaults
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.lines import print_line_failures, store_lines, write_totals
 from ragcorp.interface.cli.console.options import Lines, NoEmbed, ReaderOptions, option
-from ragcorp.interface.cli.console.output import EXIT_FAILED
-from ragcorp.interface.cli.documents.vectors import embed_with_progress, resumable
+from ragcorp.interface.cli.documents.lines import load_lines, write_totals
 
 
 async def import_history(
@@ -25,27 +23,18 @@ async def import_history(
     async with call.open() as opened:
         use_cases = opened.use_cases
         attributes = readers.attributes(kind="document", default_language=use_cases.default_language)
-        with resumable(call):
-            done = await store_lines(
-                call,
-                file,
-                "Importing",
-                lambda lines, on_progress: use_cases.collections.import_history.import_history(
-                    lines,
-                    principal=opened.principal,
-                    defaults=TurnDefaults(attributes=attributes, session=session),
-                    on_progress=on_progress,
-                ),
-            )
-            print_line_failures(call.output, done.failures, count=done.failed)
-            await embed_with_progress(call, opened, no_embed=no_embed)
+        done = await load_lines(
+            call,
+            opened,
+            file,
+            "Importing",
+            lambda lines, on_progress: use_cases.collections.import_history.import_history(
+                lines,
+                principal=opened.principal,
+                defaults=TurnDefaults(attributes=attributes, session=session),
+                on_progress=on_progress,
+            ),
+            no_embed=no_embed,
+        )
         pending = (await use_cases.embed_pending.counts(workspace=opened.principal.workspace)).pending
-    totals = {
-        "lines": done.total,
-        "created": done.created,
-        "updated": done.updated,
-        "unchanged": done.unchanged,
-        "failed": done.failed,
-    }
-    write_totals(call.output, totals, done.failures, pending=pending)
-    return EXIT_FAILED if done.failed else 0
+    return write_totals(call.output, done, lines=done.total, pending=pending)

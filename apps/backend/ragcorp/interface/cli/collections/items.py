@@ -12,9 +12,11 @@ from ragcorp.interface.cli.console import options
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
 from ragcorp.interface.cli.console.options import PageOptions, SelectionOptions, option, or_keep
 from ragcorp.interface.cli.console.output import Cells, minutes, shortened
-from ragcorp.interface.cli.documents.commands import delete_one_or_selection, require_one_or_selection
+from ragcorp.interface.cli.console.services import Session
+from ragcorp.interface.cli.documents.commands import delete_one_or_selection
 from ragcorp.interface.cli.documents.vectors import embed_batch
 from ragcorp.interface.shapes.items import item_outcome, stored_item
+from ragcorp.interface.use_cases import ItemUseCases
 
 DEFAULT_TYPES = {Collection.MEMORY: MemoryKind.FACT, Collection.HISTORY: TURN}
 
@@ -69,8 +71,7 @@ class ItemCommands:
                     kind=DEFAULT_TYPES[self._collection], default_language=session.use_cases.default_language
                 ),
             )
-            items = session.use_cases.collections.items_of(self._collection)
-            outcome = await items.save.save(draft, principal=session.principal)
+            outcome = await self._items(session).save.save(draft, principal=session.principal)
             await embed_batch(session, no_embed=no_embed)
         self._show(call, outcome)
 
@@ -92,8 +93,7 @@ class ItemCommands:
         )
         require_change(change != ItemChange())
         async with call.open() as session:
-            items = session.use_cases.collections.items_of(self._collection)
-            outcome = await items.save.change(external_id, change, principal=session.principal)
+            outcome = await self._items(session).save.change(external_id, change, principal=session.principal)
             await embed_batch(session, no_embed=no_embed)
         self._show(call, outcome)
 
@@ -101,7 +101,7 @@ class ItemCommands:
         """List items in the order of their external_id."""
         selection = ItemSelection(prefix=page.prefix, filters=page.conditions)
         async with call.open() as session:
-            listed = await session.use_cases.collections.items_of(self._collection).items.list(
+            listed = await self._items(session).items.list(
                 selection, principal=session.principal, limit=page.limit, cursor=page.cursor
             )
         call.output.page("items", *listed, document_of=stored_item, cells=ITEM_CELLS)
@@ -109,8 +109,7 @@ class ItemCommands:
     async def get(self, call: Call, external_id: options.ItemId) -> None:
         """Show an item."""
         async with call.open() as session:
-            items = session.use_cases.collections.items_of(self._collection).items
-            item = await items.get(external_id, principal=session.principal)
+            item = await self._items(session).items.get(external_id, principal=session.principal)
         call.output.values(stored_item(item))
 
     async def delete(
@@ -118,16 +117,21 @@ class ItemCommands:
     ) -> None:
         """Delete an item for good, or all that a prefix and filters select."""
         selection = ItemSelection(prefix=selected.prefix, filters=selected.conditions)
-        require_one_or_selection("item", external_id, selected)
-        async with call.open() as session:
-            use_case = session.use_cases.collections.items_of(self._collection).delete
-            await delete_one_or_selection(
-                call,
-                f"{'all items of this selection' if external_id is None else f'the item {external_id}'} for good?",
-                one=None if external_id is None else lambda: use_case.delete(external_id, principal=session.principal),
-                several=lambda: use_case.delete_selection(selection, principal=session.principal),
-                yes=yes,
-            )
+        await delete_one_or_selection(
+            call,
+            "item",
+            external_id,
+            selected,
+            one=lambda session, name: self._items(session).delete.delete(name, principal=session.principal),
+            several=lambda session: self._items(session).delete.delete_selection(
+                selection, principal=session.principal
+            ),
+            for_good=True,
+            yes=yes,
+        )
+
+    def _items(self, session: Session) -> ItemUseCases:
+        return session.use_cases.collections.items_of(self._collection)
 
     def _show(self, call: Call, outcome: WriteOutcome) -> None:
         call.output.line(item_outcome(self._collection, outcome), f"{outcome.external_id} {outcome.status}")

@@ -5,8 +5,7 @@ import math
 from collections.abc import Sequence
 
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.filters import FILTER_FIELDS, Filters
-from ragcorp.interface.request_values import parse_filters, parse_selection
+from ragcorp.domain.filters import FILTER_FIELDS
 
 
 def parse_pairs(pairs: Sequence[str], *, option: str) -> dict[str, object]:
@@ -23,17 +22,8 @@ def parse_pairs(pairs: Sequence[str], *, option: str) -> dict[str, object]:
     return values
 
 
-def parse_filter_pairs(pairs: Sequence[str] | None) -> Filters:
-    """Return the filters of ``language=es`` or ``year={"$gte": 2025}``; values are text. Raises InvalidInputError."""
-    return parse_filters(_filters(pairs))
-
-
-def parse_selection_pairs(pairs: Sequence[str] | None) -> Filters:
-    """Return filters of stored things, whose collections must exist. Raises InvalidInputError."""
-    return parse_selection(_filters(pairs))
-
-
-def _filters(pairs: Sequence[str] | None) -> dict[str, object]:
+def filter_pairs(pairs: Sequence[str] | None) -> dict[str, object]:
+    """Return ``language=es`` or ``year={"$gte": 2025}`` as an object; a field's value is text."""
     return parse_pairs([_as_text(pair) for pair in pairs or ()], option="--filter")
 
 

@@ -14,8 +14,8 @@ from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Sensitivity
-from ragcorp.interface.cli.console.arguments import parse_pairs, parse_selection_pairs
-from ragcorp.interface.request_values import choice
+from ragcorp.interface.cli.console.arguments import filter_pairs, parse_pairs
+from ragcorp.interface.request_values import choice, parse_selection
 
 Value = TypeVar("Value")
 
@@ -101,7 +101,7 @@ class SelectionOptions:
     @property
     def conditions(self) -> Filters:
         """Raises InvalidInputError."""
-        return parse_selection_pairs(self.filters)
+        return parse_selection(filter_pairs(self.filters))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -99,7 +99,7 @@ class Output:
         def render(console: Console) -> None:
             print_table(console, tuple(cells), ([cell(thing) for cell in cells.values()] for thing in things))
             if next_cursor:
-                console.print(plain(f"more: --cursor {next_cursor}", style="dim"))
+                print_line(console, f"more: --cursor {next_cursor}", style="dim")
 
         self.result({name: [document_of(thing) for thing in things], "next_cursor": next_cursor}, render)
 
@@ -120,23 +120,20 @@ class Output:
             os.dup2(null.fileno(), self._stdout.fileno())
 
     def note(self, text: str, *, style: str = "") -> None:
-        self.notes.print(plain(text, style=style))
+        print_line(self.notes, text, style=style)
 
     def failure(self, place: str, error: RagcorpError, *, field: str | None = None) -> None:
-        line = plain(place, style="red")
-        line.append_text(plain(f": {f'{field}: ' if field else ''}{sentences(error_document(error))}"))
-        self.notes.print(line)
+        reason = f": {f'{field}: ' if field else ''}{sentences(error_document(error))}"
+        print_line(self.notes, place, reason, style="red")
 
     def error(self, document: Mapping[str, object]) -> None:
         """Write the failure of the command: the JSON document, or one line with the remedy."""
         if self.json:
             self.write_json({"error": document})
             return
-        text = plain(sentences(document))
+        text = sentences(document)
         # a file that cannot be read has its own prefix: [ERROR: NOT_FOUND]
-        line = Text("" if text.plain.startswith(FILE_ERROR) else "error: ", style="bold red")
-        line.append_text(text)
-        self.notes.print(line)
+        print_line(self.notes, "" if text.startswith(FILE_ERROR) else "error: ", text, style="bold red")
 
 
 def print_table(
@@ -151,6 +148,12 @@ def print_table(
     for row in rows:
         table.add_row(*("" if cell is None else cell if isinstance(cell, Text) else plain(str(cell)) for cell in row))
     console.print(table)
+
+
+def print_line(console: Console, *parts: str | tuple[str, str], style: str = "") -> None:
+    """Print texts, or pairs of a text and its style, on one line and without control characters."""
+    texts = (plain(part) if isinstance(part, str) else plain(*part) for part in parts)
+    console.print(Text.assemble(*texts, style=style))
 
 
 def minutes(moment: datetime | None) -> str:
@@ -173,7 +176,7 @@ def _console(stream: TextIOWrapper) -> Console:
     return Console(file=stream, width=width, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
-def plain(text: str, *, style: str = "") -> Text:
+def plain(text: str, style: str = "") -> Text:
     """Return text for the terminal without control characters."""
     return Text(text.translate(_CONTROLS), style=style)
 
@@ -189,13 +192,7 @@ def sentences(error: Mapping[str, object]) -> str:
 
 
 def error_document(error: RagcorpError) -> dict[str, object]:
-    return {
-        "code": error.code,
-        "message": error.message,
-        "field": error.field,
-        "limit": error.limit,
-        "remedy": error.remedy,
-    }
+    return {name: getattr(error, name) for name in ("code", "message", "field", "limit", "remedy")}
 
 
 def exit_code(error: RagcorpError) -> int:

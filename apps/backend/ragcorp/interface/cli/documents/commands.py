@@ -14,6 +14,7 @@ from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import OptionalId, PageOptions, SelectionOptions, Yes, argument, option
 from ragcorp.interface.cli.console.output import Cells, minutes, plain
+from ragcorp.interface.cli.console.services import Session
 from ragcorp.interface.shapes.documents import Stored, stored_document
 from ragcorp.interface.shapes.json_text import json_object
 from ragcorp.interface.shapes.values import filled
@@ -88,16 +89,15 @@ async def content(
 async def delete(call: Call, selected: SelectionOptions, external_id: OptionalId = None, yes: Yes = False) -> None:
     """Hide a document, or all that a prefix and filters select. `restore` brings back what was not purged."""
     selection = DocumentSelection(prefix=selected.prefix, filters=selected.conditions)
-    require_one_or_selection("document", external_id, selected)
-    async with call.open() as session:
-        use_case = session.use_cases.delete
-        await delete_one_or_selection(
-            call,
-            f"the document {external_id}?" if external_id is not None else "all documents of this selection?",
-            one=None if external_id is None else lambda: use_case.delete(external_id, principal=session.principal),
-            several=lambda: use_case.delete_selection(selection, principal=session.principal),
-            yes=yes,
-        )
+    await delete_one_or_selection(
+        call,
+        "document",
+        external_id,
+        selected,
+        one=lambda session, name: session.use_cases.delete.delete(name, principal=session.principal),
+        several=lambda session: session.use_cases.delete.delete_selection(selection, principal=session.principal),
+        yes=yes,
+    )
 
 
 async def restore(call: Call, external_id: ExternalId) -> None:
@@ -124,31 +124,32 @@ async def purge(
     call.output.line({"purged": purged}, f"{purged:,} removed for good.")
 
 
-def require_one_or_selection(noun: str, external_id: str | None, selected: SelectionOptions) -> None:
-    """Raise InvalidInputError unless the command names one thing or else a selection."""
+async def delete_one_or_selection(
+    call: Call,
+    noun: str,
+    external_id: str | None,
+    selected: SelectionOptions,
+    *,
+    one: Callable[[Session, str], Awaitable[None]],
+    several: Callable[[Session], Awaitable[int]],
+    for_good: bool = False,
+    yes: bool,
+) -> None:
+    """Delete after a confirmation, and show how many. Raises InvalidInputError unless exactly one of both is given."""
     if (external_id is None) == (not selected.prefix and not selected.filters):
         raise InvalidInputError(
             f"Name one {noun}, or a selection.",
             field="EXTERNAL_ID",
             remedy="Give an external_id, or else --prefix and/or --filter.",
         )
-
-
-async def delete_one_or_selection(
-    call: Call,
-    question: str,
-    *,
-    one: Callable[[], Awaitable[None]] | None,
-    several: Callable[[], Awaitable[int]],
-    yes: bool,
-) -> None:
-    """Delete after a confirmation, and show how many."""
-    confirm(call, f"Delete {question}", yes=yes)
-    if one is None:
-        deleted = await several()
-    else:
-        await one()
-        deleted = 1
+    subject = f"all {noun}s of this selection" if external_id is None else f"the {noun} {external_id}"
+    async with call.open() as session:
+        confirm(call, f"Delete {subject}{' for good' if for_good else ''}?", yes=yes)
+        if external_id is None:
+            deleted = await several(session)
+        else:
+            await one(session, external_id)
+            deleted = 1
     call.output.line({"deleted": deleted}, f"{deleted:,} deleted.")
 
 

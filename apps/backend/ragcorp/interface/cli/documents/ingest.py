@@ -1,7 +1,7 @@
 """`ragcorp ingest`, `ragcorp embed` and `ragcorp entities refresh`."""
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -183,7 +183,7 @@ async def embed(
             call.output.note("No embedding model is configured (EMBEDDING_PROVIDER=none).", style="yellow")
             report = VectorReport(embedded=0, pending=counts.pending, failed=counts.failed)
     call.output.line(
-        report.document(),
+        asdict(report),
         f"{report.embedded:,} vectors made, {report.pending:,} passages wait, {report.failed:,} of them failed.",
     )
     return EXIT_FAILED if report.pending else 0

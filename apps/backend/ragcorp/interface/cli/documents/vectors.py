@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.domain.exceptions import EmbedderUnavailableError
@@ -26,9 +26,6 @@ class VectorReport:
     embedded: int
     pending: int
     failed: int
-
-    def document(self) -> dict[str, object]:
-        return asdict(self)
 
 
 async def make_vectors(session: Session, report: Report) -> VectorReport:

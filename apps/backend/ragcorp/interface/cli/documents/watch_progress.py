@@ -6,7 +6,7 @@ from typing import Self
 
 from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.domain.ports.folders import SyncCounts, WatchEvent, WatchKind
-from ragcorp.interface.cli.console.output import Output, error_document, plain, sentences
+from ragcorp.interface.cli.console.output import Output, error_document, print_line, sentences
 from ragcorp.interface.cli.console.progress import progress
 
 BAR_FROM = 50
@@ -56,7 +56,7 @@ class WatchProgress:
         if self._output.json:
             self._output.write_json(event_document(event))
         elif self._report is None or event.error is not None or event.kind not in _OF_DOCUMENTS:
-            self._output.console.print(plain(_line(event), style=_STYLES[event.kind]))
+            print_line(self._output.console, _line(event), style=_STYLES[event.kind])
 
     def _close(self) -> None:
         self._bar.close()

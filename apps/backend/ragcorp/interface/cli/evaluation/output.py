@@ -12,7 +12,7 @@ from ragcorp.evaluation.comparison import Comparison, QueryChange
 from ragcorp.evaluation.metrics import METRICS, NDCG
 from ragcorp.evaluation.report import RunReport, Summary
 from ragcorp.evaluation.sets import EvaluationSet
-from ragcorp.interface.cli.console.output import plain, print_table
+from ragcorp.interface.cli.console.output import plain, print_line, print_table
 
 DIGITS = 6
 COLUMNS = (*METRICS, "empty", "p50 ms", "p95 ms")
@@ -75,7 +75,7 @@ def _intervals(summary: Summary) -> dict[str, list[float]]:
     return {name: _interval(estimate) for name, estimate in summary.metrics.items()}
 
 
-def _interval(estimate: Estimate | Difference) -> list[float]:
+def _interval(estimate: Estimate) -> list[float]:
     return [round(estimate.low, DIGITS), round(estimate.high, DIGITS)]
 
 
@@ -127,11 +127,10 @@ def _rounded(value: float | None) -> float | None:
 
 def print_evaluation(console: Console, evaluated: Evaluated) -> None:
     evaluation_set = evaluated.evaluation_set
-    console.print(
-        plain(
-            f"{evaluation_set.name}: {len(evaluation_set.passages):,} passages, {len(evaluation_set.queries):,} "
-            "queries. Brackets: 95 % intervals, paired bootstrap over queries."
-        )
+    print_line(
+        console,
+        f"{evaluation_set.name}: {len(evaluation_set.passages):,} passages, {len(evaluation_set.queries):,} "
+        "queries. Brackets: 95 % intervals, paired bootstrap over queries.",
     )
     if evaluated.reports:
         columns = ("run", f"{NDCG} - first run", *COLUMNS)
@@ -140,26 +139,24 @@ def print_evaluation(console: Console, evaluated: Evaluated) -> None:
         console.print(_kinds_table(evaluated.reports))
     for name, report in evaluated.reports.items():
         for reason, queries in sorted(report.degraded.items()):
-            console.print(plain(f"{name}: degraded in {queries:,} queries ({reason})", style="yellow"))
+            print_line(console, f"{name}: degraded in {queries:,} queries ({reason})", style="yellow")
     if evaluated.comparison:
         _print_comparison(console, evaluated.comparison)
     if evaluated.calibration:
         calibration = evaluated.calibration
-        console.print(
-            plain(
-                f"Linear fusion: w = {calibration.evidence_weight:.4f}, a = {calibration.identifier_weight:.4f} "
-                f"(cosines of a query deviate by {calibration.deviation:.4f}; {calibration.queries:,} queries, "
-                f"{calibration.passages:,} passages)"
-                f"{'' if calibration.is_reliable else '; not stored: too few for the model'}"
-            )
+        print_line(
+            console,
+            f"Linear fusion: w = {calibration.evidence_weight:.4f}, a = {calibration.identifier_weight:.4f} "
+            f"(cosines of a query deviate by {calibration.deviation:.4f}; {calibration.queries:,} queries, "
+            f"{calibration.passages:,} passages)"
+            f"{'' if calibration.is_reliable else '; not stored: too few for the model'}",
         )
         distance = calibration.distance_threshold
-        console.print(
-            plain(
-                "Distance threshold: too few relevant passages to tell."
-                if distance is None
-                else f"Distance threshold: {distance:.3f} (99 % of the relevant among the ten nearest are below)"
-            )
+        print_line(
+            console,
+            "Distance threshold: too few relevant passages to tell."
+            if distance is None
+            else f"Distance threshold: {distance:.3f} (99 % of the relevant among the ten nearest are below)",
         )
 
 
@@ -188,7 +185,7 @@ def _cells(summary: Summary) -> list[str]:
 
 
 def _print_comparison(console: Console, comparison: Comparison) -> None:
-    console.print(plain(f"From {comparison.a} to {comparison.b}, paired over {comparison.queries:,} queries:"))
+    print_line(console, f"From {comparison.a} to {comparison.b}, paired over {comparison.queries:,} queries:")
     rows = [("all", comparison.queries, metric, value) for metric, value in comparison.differences.items()]
     rows += [(kind, queries, NDCG, value) for kind, (queries, value) in comparison.kinds.items()]
     print_table(

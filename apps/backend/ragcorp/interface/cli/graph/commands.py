@@ -7,17 +7,16 @@ from typing import Annotated
 from typer import Option
 
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
-from ragcorp.application.validation.json_lines import LoadReport
 from ragcorp.domain.documents import WriteOutcome
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.graph import ENTITY, FACT, Entity, Fact, GraphSelection, Provenance
 from ragcorp.domain.moments import written_moment
 from ragcorp.interface.cli.console import options
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
-from ragcorp.interface.cli.console.lines import print_line_failures, store_lines, write_totals
 from ragcorp.interface.cli.console.options import PageOptions, argument, option
 from ragcorp.interface.cli.console.output import EXIT_FAILED, Cells, days, shortened
 from ragcorp.interface.cli.documents.commands import confirm
+from ragcorp.interface.cli.documents.lines import load_lines, write_totals
 from ragcorp.interface.cli.documents.vectors import embed_batch, embed_with_progress, resumable
 from ragcorp.interface.shapes.graph import ExtractionResult, GraphStored, stored_entity, stored_fact
 from ragcorp.interface.shapes.values import filled
@@ -78,19 +77,17 @@ async def load(call: Call, file: options.Lines, no_embed: options.NoEmbed = Fals
     reported with its number and stops no other.
     """
     async with call.open() as session:
-        graph = session.use_cases.graph
-        with resumable(call):
-            done: LoadReport = await store_lines(
-                call,
-                file,
-                "Loading",
-                lambda lines, on_progress: graph.load.load(lines, principal=session.principal, on_progress=on_progress),
-            )
-            print_line_failures(call.output, done.failures, count=done.failed, rest=" (--json has them all)")
-            await embed_with_progress(call, session, no_embed=no_embed)
-    totals = {"created": done.created, "updated": done.updated, "unchanged": done.unchanged, "failed": done.failed}
-    write_totals(call.output, totals, done.failures)
-    return EXIT_FAILED if done.failed else 0
+        loading = session.use_cases.graph.load
+        done = await load_lines(
+            call,
+            session,
+            file,
+            "Loading",
+            lambda lines, on_progress: loading.load(lines, principal=session.principal, on_progress=on_progress),
+            no_embed=no_embed,
+            rest=" (--json has them all)",
+        )
+    return write_totals(call.output, done)
 
 
 async def entities(

@@ -7,7 +7,6 @@ from typing import Annotated
 from uuid import uuid4
 
 from rich.console import Console
-from rich.text import Text
 from typer import Option
 
 from ragcorp.domain.answers import Answer, AnswerDelta, Citation, final_answer
@@ -22,12 +21,13 @@ from ragcorp.domain.search.requests import (
     SearchRequest,
     SearchResponse,
 )
-from ragcorp.interface.cli.console.arguments import parse_filter_pairs, parse_weights
+from ragcorp.interface.cli.console.arguments import filter_pairs, parse_weights
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import Cursor, Filter, Profile, argument, option
-from ragcorp.interface.cli.console.output import plain
+from ragcorp.interface.cli.console.output import plain, print_line
 from ragcorp.interface.cli.console.services import Session
 from ragcorp.interface.cli.search.hydration_output import print_hydration
+from ragcorp.interface.request_values import parse_filters
 from ragcorp.interface.shapes.answers import answer_document
 from ragcorp.interface.shapes.result_text import place_in
 from ragcorp.interface.shapes.search import search_results
@@ -68,7 +68,7 @@ class QueryOptions:
             mode=self.mode,
             method=self.method,
             syntax=self.syntax,
-            filters=parse_filter_pairs(self.filters),
+            filters=parse_filters(filter_pairs(self.filters)),
             profile=self.profile,
             episode_id=self.episode,
         )
@@ -192,12 +192,10 @@ def print_answer(console: Console, answer: Answer, *, printed: bool = False) -> 
     """Print an answer and its citations; ``printed`` if its text was streamed before."""
     console.print("" if printed else plain(answer.text))
     for citation in answer.citations:
-        line = plain(f"  [{citation.n}] ", style="bold")
-        line.append_text(plain(_citation_place(citation), style="cyan"))
-        line.append_text(plain(f"  «{' '.join(citation.quote.split())}»", style="dim"))
-        console.print(line)
+        quote = f"  «{' '.join(citation.quote.split())}»"
+        print_line(console, f"  [{citation.n}] ", (_citation_place(citation), "cyan"), (quote, "dim"), style="bold")
     if answer.rewritten_query is not None:
-        console.print(plain(f"  asked: {answer.rewritten_query}", style="dim"))
+        print_line(console, f"  asked: {answer.rewritten_query}", style="dim")
     if answer.hydration is not None:
         print_hydration(console, answer.hydration)
     print_degraded(console, answer.degraded)
@@ -205,7 +203,7 @@ def print_answer(console: Console, answer: Answer, *, printed: bool = False) -> 
 
 def print_degraded(console: Console, reports: Sequence[SourceReport]) -> None:
     for report in reports:
-        console.print(plain(f"  degraded: {report.source} ({report.reason})", style="yellow"))
+        print_line(console, f"  degraded: {report.source} ({report.reason})", style="yellow")
 
 
 def _citation_place(citation: Citation) -> str:
@@ -232,40 +230,41 @@ def _print_results(console: Console, response: SearchResponse) -> None:
     if response.explanation is not None:
         _print_explanation(console, response)
     for facet, counts in (response.facets or {}).items():
-        console.print(plain(f"{facet}: {', '.join(f'{value} {count}' for value, count in counts.items())}"))
+        print_line(console, f"{facet}: {', '.join(f'{value} {count}' for value, count in counts.items())}")
     if response.next_cursor:
-        console.print(plain(f"more: --cursor {response.next_cursor}", style="dim"))
+        print_line(console, f"more: --cursor {response.next_cursor}", style="dim")
 
 
 def _print_hit(console: Console, hit: SearchHit, *, explain: bool) -> None:
-    head = Text(f"{hit.rank:>3}. ", style="bold")
-    head.append_text(plain(_chunk_place(hit.chunk), style="cyan"))
-    head.append_text(plain(f"  {hit.chunk.shown_title}", style="bold"))
-    head.append_text(plain(f"  {hit.score_type} {hit.score:.4f}", style="dim"))
-    if not hit.chunk.of_document or len(hit.collections) > 1:
-        head.append_text(plain(f"  in {', '.join(hit.collections)}", style="dim"))
-    console.print(head)
+    is_plain_passage = hit.chunk.of_document and len(hit.collections) <= 1
+    print_line(
+        console,
+        f"{hit.rank:>3}. ",
+        (_chunk_place(hit.chunk), "cyan"),
+        (f"  {hit.chunk.shown_title}", "bold"),
+        (f"  {hit.score_type} {hit.score:.4f}", "dim"),
+        ("" if is_plain_passage else f"  in {', '.join(hit.collections)}", "dim"),
+        style="bold",
+    )
     words = " ".join(hit.chunk.content.split())
-    console.print(plain(f"     {words[:SNIPPET_CHARACTERS]}{'…' if len(words) > SNIPPET_CHARACTERS else ''}"))
+    print_line(console, f"     {words[:SNIPPET_CHARACTERS]}{'…' if len(words) > SNIPPET_CHARACTERS else ''}")
     if explain:
         for source in hit.sources:
-            console.print(
-                plain(
-                    f"     {source.source}: rank {source.rank}, {source.score_type} {source.score:.4f}, "
-                    f"weight {source.weight:g}, contributes {source.value:.6f}",
-                    style="dim",
-                )
+            print_line(
+                console,
+                f"     {source.source}: rank {source.rank}, {source.score_type} {source.score:.4f}, "
+                f"weight {source.weight:g}, contributes {source.value:.6f}",
+                style="dim",
             )
             for match in hit.evidence[source.source].matches if source.source in hit.evidence else ():
-                console.print(
-                    plain(
-                        f"         {match.lexeme}: tf {match.tf}{_idf(match.idf)}, gives {match.contribution:.6f}",
-                        style="dim",
-                    )
+                print_line(
+                    console,
+                    f"         {match.lexeme}: tf {match.tf}{_idf(match.idf)}, gives {match.contribution:.6f}",
+                    style="dim",
                 )
         for step, note in hit.steps.items():
             values = ", ".join(f"{name} {_formatted(value)}" for name, value in note.items())
-            console.print(plain(f"     {step}: {values}", style="dim"))
+            print_line(console, f"     {step}: {values}", style="dim")
 
 
 def _idf(idf: float | None) -> str:
@@ -284,14 +283,14 @@ def _formatted(value: object) -> str:
 
 
 def _print_explanation(console: Console, response: SearchResponse) -> None:
-    console.print(plain(f"mode used: {response.mode_used.value}"))
+    print_line(console, f"mode used: {response.mode_used.value}")
     for name, value in (response.explanation or {}).items():
         if name not in ("sources", "steps"):
-            console.print(plain(f"{name}: {value}"))
+            print_line(console, f"{name}: {value}")
     for step in response.steps:
         skipped = f", not run: {step.skipped}" if step.skipped else ""
-        console.print(plain(f"step {step.step}: {step.before} -> {step.after}{skipped}  ({step.formula})"))
+        print_line(console, f"step {step.step}: {step.before} -> {step.after}{skipped}  ({step.formula})")
     for report in response.reports:
-        console.print(
-            plain(f"source {report.source}: {report.outcome.value}, {report.hits} hits, {report.elapsed_ms:.1f} ms")
+        print_line(
+            console, f"source {report.source}: {report.outcome.value}, {report.hits} hits, {report.elapsed_ms:.1f} ms"
         )

@@ -13,7 +13,7 @@ from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.files import values as files
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import argument, option
-from ragcorp.interface.cli.console.output import plain
+from ragcorp.interface.cli.console.output import plain, print_line
 from ragcorp.interface.shapes.files import FileContent, grep_document
 from ragcorp.interface.shapes.result_text import file_length, grep_status
 from ragcorp.interface.shapes.values import filled
@@ -109,7 +109,7 @@ def _print_passages(console: Console, result: files.GrepResult) -> None:
 
 
 def _print_passage(console: Console, passage: files.GrepPassage) -> None:
-    console.print(plain(f"{passage.path}:{passage.line_start}-{passage.line_end}", style="cyan"))
+    print_line(console, f"{passage.path}:{passage.line_start}-{passage.line_end}", style="cyan")
     marks: dict[int, list[files.Mark]] = {}
     for mark in passage.marks:
         marks.setdefault(mark.line, []).append(mark)
@@ -151,7 +151,7 @@ def _notes(result: files.GrepResult) -> list[str]:
 
 def _print_file(console: Console, file: files.FileText) -> None:
     if _has_lines(file):
-        console.print(plain(file.text))
+        print_line(console, file.text)
 
 
 def _has_lines(file: files.FileText) -> bool:

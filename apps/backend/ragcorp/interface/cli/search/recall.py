@@ -10,7 +10,7 @@ from ragcorp.application.memory.load_context import DEFAULT_QUERY
 from ragcorp.domain.memory import MemoryContext
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import argument, option
-from ragcorp.interface.cli.console.output import plain
+from ragcorp.interface.cli.console.output import print_line
 from ragcorp.interface.cli.search.commands import print_degraded
 from ragcorp.interface.cli.search.hydration_output import print_turn
 from ragcorp.interface.shapes.hydration import turn_document
@@ -36,7 +36,7 @@ async def context(
 
 def _print(console: Console, briefing: MemoryContext) -> None:
     if briefing.context:
-        console.print(plain(briefing.context))
+        print_line(console, briefing.context)
 
 
 async def introspect(

@@ -14,7 +14,7 @@ from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.ports.folders import FolderOptions
 from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.output import EXIT_FAILED, Output, plain
+from ragcorp.interface.cli.console.output import EXIT_FAILED, Output, print_line
 from ragcorp.interface.cli.console.services import Demo, RunningService, ServeOptions, Session
 from ragcorp.interface.cli.documents.ingest import IngestTotals, ingest_path
 from ragcorp.interface.cli.search.commands import print_answer
@@ -64,7 +64,7 @@ async def _ask(output: Output, session: Session, question: str) -> dict[str, obj
     request = SearchRequest(query=question)
     answer = await final_answer(session.use_cases.answer.stream(request, principal=session.principal))
     if not output.json:
-        output.console.print(plain(f"\n{question}", style="bold"))
+        print_line(output.console, f"\n{question}", style="bold")
         print_answer(output.console, answer)
     return {"question": question, **answer_document(answer, request_id=uuid4().hex)}
 

@@ -19,9 +19,9 @@ from ragcorp.interface.http.call import Call
 from ragcorp.interface.http.documents.schema import DocumentBody, DocumentFields
 from ragcorp.interface.http.protocol.bodies import (
     JSON,
-    EntityHeaders,
     allow_indexing,
-    entity_headers,
+    declared_length,
+    media_type_of,
     read_body,
     read_json,
     too_large,
@@ -58,16 +58,16 @@ class _FormParser(MultiPartParser):
 async def read_document(call: Call, external_id: str) -> IngestRequest:
     """Return the document that the request sends. Raises InvalidInputError (or a subclass) or RequestRefusedError."""
     request, limits, default_language = call.request, call.limits, call.use_cases.default_language
-    entity = entity_headers(request.scope)
-    if entity.media_type == JSON:
+    media_type = media_type_of(request)
+    if media_type == JSON:
         body = await read_json(request, DocumentBody, limits)
         document = document_of(external_id, body, default_language=default_language)
         allow_indexing(request, limits, size=len(document.file.content))
         return document
-    if entity.media_type == FORM:
-        fields, file = await _read_form(request, entity, limits)
+    if media_type == FORM:
+        fields, file = await _read_form(request, limits)
     else:
-        fields, file = DocumentFields(), await _read_file(request, entity, limits)
+        fields, file = DocumentFields(), await _read_file(request, media_type, limits)
     allow_indexing(request, limits, size=len(file.content))
     if file.media_type in ("", UNKNOWN):
         file = SourceFile(content=file.content, media_type="", filename=file.filename or base_name(external_id))
@@ -84,26 +84,28 @@ def document_of(external_id: str, body: DocumentBody, *, default_language: str) 
     )
 
 
-async def _read_file(request: Request, entity: EntityHeaders, limits: HttpLimits) -> SourceFile:
-    if not entity.media_type:
+async def _read_file(request: Request, media_type: str, limits: HttpLimits) -> SourceFile:
+    if not media_type:
         raise UnsupportedMediaTypeError(
             "The request has no Content-Type.",
             field="Content-Type",
             remedy="Send application/json, multipart/form-data, or a file with its own type such as application/pdf.",
         )
     async with upload_time(request, limits):
-        content = await read_body(request, entity, limit=limits.max_file_bytes, setting="MAX_FILE_BYTES")
-    return SourceFile(content=content, media_type=entity.media_type, filename=filename_in(entity.content_disposition))
+        content = await read_body(request, limit=limits.max_file_bytes, setting="MAX_FILE_BYTES")
+    return SourceFile(
+        content=content, media_type=media_type, filename=filename_in(request.headers.get("content-disposition", ""))
+    )
 
 
-async def _read_form(request: Request, entity: EntityHeaders, limits: HttpLimits) -> tuple[DocumentFields, SourceFile]:
-    charset = parse_options_header(entity.content_type)[1].get(b"charset", b"utf-8")
+async def _read_form(request: Request, limits: HttpLimits) -> tuple[DocumentFields, SourceFile]:
+    charset = parse_options_header(request.headers["content-type"])[1].get(b"charset", b"utf-8")
     if charset.lower() not in (b"utf-8", b"utf8"):
         raise UnsupportedMediaTypeError(
             "The form is not in UTF-8.", field="Content-Type", limit="charset=utf-8", remedy="Send it in UTF-8."
         )
     limit = limits.max_file_bytes + FORM_OVERHEAD_BYTES
-    if entity.declared_length is not None and entity.declared_length > limit:
+    if declared_length(request) > limit:
         raise too_large(limits.max_file_bytes, "MAX_FILE_BYTES", field="file")
     bounded = Request(request.scope, _bounded(request.receive, limit, limits.max_file_bytes))
     texts: dict[str, str] = {}

@@ -70,6 +70,6 @@ class ScopeRequired:
         try:
             require(caller_of(scope), self._scope)
         except ForbiddenError as error:
-            await problem_of(error).response(scope)(scope, receive, send)
+            await problem_of(error)(scope, receive, send)
             return
         await self._app(scope, receive, send)

@@ -50,7 +50,7 @@ class Authentication:
         except RagcorpError as error:
             if isinstance(error, UnauthenticatedError):
                 self._metrics.count_refusal(error.code)
-            await _refusal(error, scope).response(scope)(scope, receive, send)
+            await _refusal(error, scope)(scope, receive, send)
             return
         scope[CALLER_KEY] = caller  # not in a copy: outer layers count and log it
         await self._app(scope, receive, send)

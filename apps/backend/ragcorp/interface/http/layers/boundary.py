@@ -70,7 +70,7 @@ class RequestBoundary:
             answered.outcome = "error"
             if answered.status:
                 raise  # the status is sent: only a broken connection can still report the error
-            await problem_of(error).response(scope)(scope, receive, scope.get(CORS_SEND, answer))
+            await problem_of(error)(scope, receive, scope.get(CORS_SEND, answer))
         except BaseException:
             answered.outcome = "cancelled"
             raise

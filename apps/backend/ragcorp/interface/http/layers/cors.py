@@ -3,6 +3,7 @@
 import re
 from functools import partial
 from http import HTTPStatus
+from typing import cast
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
@@ -72,22 +73,13 @@ class Cors(CORSMiddleware):
         response = super().preflight_response(request_headers)
         if response.status_code == HTTPStatus.OK:
             return Response(status_code=HTTPStatus.NO_CONTENT, headers=self._headers_of(response))
-        return _Refusal(self._headers_of(response))
-
-    def _headers_of(self, response: Response) -> dict[str, str]:
-        return {name: value for name, value in response.headers.items() if not name.startswith("content-")}
-
-
-class _Refusal(Response):
-    def __init__(self, headers: dict[str, str]) -> None:
-        super().__init__()
-        self._problem_headers = headers
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         problem = Problem(
             status=HTTPStatus.BAD_REQUEST,
             code="cors_refused",
             detail="Pages of this origin may not send this request. CORS_ORIGINS names the origins that may.",
-            headers=self._problem_headers,
+            headers=self._headers_of(response),
         )
-        await problem.response(scope)(scope, receive, send)
+        return cast("Response", problem)  # like a response, an ASGI application
+
+    def _headers_of(self, response: Response) -> dict[str, str]:
+        return {name: value for name, value in response.headers.items() if not name.startswith("content-")}

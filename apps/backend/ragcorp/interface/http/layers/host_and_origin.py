@@ -54,7 +54,7 @@ class HostCheck:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if _host_of(scope) not in self._allowed:
-            await MISDIRECTED.response(scope)(scope, receive, send)
+            await MISDIRECTED(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
@@ -76,7 +76,7 @@ class OriginCheck:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] not in OPEN_PATHS and caller_of(scope).key_id is None and self._is_foreign(scope):
             self._metrics.count_refusal(FOREIGN.code)
-            await FOREIGN.response(scope)(scope, receive, send)
+            await FOREIGN(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 

@@ -42,7 +42,7 @@ class KeyLimits:
         refused = self._refused(key)
         if refused is not None:
             self._metrics.count_refusal(refused.reason)
-            await problem_of(refused).response(scope)(scope, receive, send)
+            await problem_of(refused)(scope, receive, send)
             return
         self._open[key] += 1
         account = ACCOUNT.set(TokenAccount(workspace=caller.principal.workspace, key_id=key))

@@ -52,7 +52,7 @@ class StoppingGate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._stopping.begun and scope["path"] not in STILL_ANSWERED:
-            await STOPPING.response(scope)(scope, receive, send)
+            await STOPPING(scope, receive, send)
             return
         await _Exchange(scope, send, self._stopping).run(self._app, receive)
 
@@ -78,7 +78,7 @@ class _Exchange:
             if not (cut or self._ended) or self._work is None or self._work.uncancel() > 0:
                 raise
             if cut:
-                await STOPPING.response(self._scope)(self._scope, receive, self._send)
+                await STOPPING(self._scope, receive, self._send)
         finally:
             if self._watch is not None:
                 self._watch.cancel()

@@ -3,12 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TypeVar
 
 from pydantic import BaseModel
 from starlette.requests import Request
-from starlette.types import Scope
 
 from ragcorp.domain.exceptions import PayloadTooLargeError, UnsupportedMediaTypeError
 from ragcorp.interface.http.protocol.json_body import parse_model
@@ -25,47 +23,30 @@ DEADLINE_KEY = "ragcorp.deadline"
 """Scope key of the request's ``asyncio.Timeout``, which some handlers extend."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntityHeaders:
-    """Headers of the body. ``media_type`` is lower case, without parameters."""
+def media_type_of(request: Request) -> str:
+    """Return the body's media type in lower case, without parameters.
 
-    media_type: str
-    content_type: str
-    content_disposition: str
-    declared_length: int | None
+    Raises UnsupportedMediaTypeError for a compressed body, whose size is unknown before unpacking.
+    """
+    if any(encoding.strip().lower() != "identity" for encoding in request.headers.getlist("content-encoding")):
+        raise UnsupportedMediaTypeError(
+            "Compressed bodies are not taken.",
+            field="Content-Encoding",
+            limit="identity",
+            remedy="Send the body as it is, without Content-Encoding.",
+        )
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def entity_headers(scope: Scope) -> EntityHeaders:
-    """Raises UnsupportedMediaTypeError for a compressed body, whose size is unknown before unpacking."""
-    content_type = content_disposition = ""
-    length: int | None = None
-    for name, value in scope["headers"]:
-        if name == b"content-type":
-            content_type = value.decode("latin-1")
-        elif name == b"content-length" and value.isdigit():
-            length = int(value[:MAX_LENGTH_DIGITS])
-        elif name == b"content-disposition":
-            content_disposition = value.decode("latin-1")
-        elif name == b"content-encoding" and value.strip().lower() != b"identity":
-            raise UnsupportedMediaTypeError(
-                "Compressed bodies are not taken.",
-                field="Content-Encoding",
-                limit="identity",
-                remedy="Send the body as it is, without Content-Encoding.",
-            )
-    return EntityHeaders(
-        media_type=content_type.partition(";")[0].strip().lower(),
-        content_type=content_type,
-        content_disposition=content_disposition,
-        declared_length=length,
-    )
+def declared_length(request: Request) -> int:
+    length = request.headers.get("content-length", "")
+    return int(length[:MAX_LENGTH_DIGITS]) if length.isdecimal() else 0
 
 
 async def read_json(request: Request, model: type[Model], limits: HttpLimits) -> Model:
-    entity = entity_headers(request.scope)
-    require_media_type(entity, JSON)
+    require_media_type(request, JSON)
     async with upload_time(request, limits):
-        body = await read_body(request, entity, limit=limits.max_body_bytes, setting="MAX_BODY_BYTES")
+        body = await read_body(request, limit=limits.max_body_bytes, setting="MAX_BODY_BYTES")
     return parse_model(body, model, max_depth=limits.max_json_depth)
 
 
@@ -83,8 +64,8 @@ class ReadRequest(Request):
         return self._checked
 
 
-def require_media_type(entity: EntityHeaders, *accepted: str) -> None:
-    if entity.media_type not in accepted:
+def require_media_type(request: Request, *accepted: str) -> None:
+    if media_type_of(request) not in accepted:
         raise UnsupportedMediaTypeError(
             "The Content-Type is not one that this path takes.",
             field="Content-Type",
@@ -93,9 +74,9 @@ def require_media_type(entity: EntityHeaders, *accepted: str) -> None:
         )
 
 
-async def read_body(request: Request, entity: EntityHeaders, *, limit: int, setting: str) -> bytes:
+async def read_body(request: Request, *, limit: int, setting: str) -> bytes:
     """Return the body. Raises PayloadTooLargeError once more than ``limit`` bytes are declared or received."""
-    if entity.declared_length is not None and entity.declared_length > limit:
+    if declared_length(request) > limit:
         raise too_large(limit, setting)
     chunks: list[bytes] = []
     size = 0

@@ -3,13 +3,13 @@
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from http import HTTPStatus
 from typing import Any
 
 import orjson
 from starlette.responses import Response
-from starlette.types import Scope
+from starlette.types import Receive, Scope, Send
 
 from ragcorp.domain import exceptions as domain
 from ragcorp.domain import keys
@@ -49,8 +49,7 @@ class FieldError:
     remedy: str | None = None
 
     def as_json(self) -> dict[str, str]:
-        values = {"field": self.field, "message": self.message, "limit": self.limit, "remedy": self.remedy}
-        return {name: value for name, value in values.items() if value is not None}
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 class RequestRefusedError(Exception):
@@ -69,7 +68,7 @@ class BodyStalledError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One problem, sent as a response, a stream's event or a line of a bulk response."""
+    """One problem: an ASGI application that sends it, a stream's event or a line of a bulk response."""
 
     status: int
     code: str
@@ -95,6 +94,9 @@ class Problem:
 
     def as_line(self) -> dict[str, Any]:
         return {"code": self.code, "detail": self.detail, "errors": [error.as_json() for error in self.errors]}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.response(scope)(scope, receive, send)
 
     def response(self, scope: Scope) -> Response:
         return Response(

@@ -14,9 +14,9 @@ from starlette.types import Receive, Scope, Send
 
 from ragcorp.domain.documents import SaveOutcome, WriteFailure
 from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.domain.ingestion import IngestFailure, IngestResult
+from ragcorp.domain.ingestion import IngestFailure, IngestOutcome
 from ragcorp.interface.http.layers.admission import RequestSlot, slot_of
-from ragcorp.interface.http.protocol.bodies import entity_headers, require_media_type, too_large, upload_time
+from ragcorp.interface.http.protocol.bodies import require_media_type, too_large, upload_time
 from ragcorp.interface.http.protocol.descriptions import content, one_of
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.problems import Problem, RequestRefusedError, problem_of
@@ -50,7 +50,7 @@ OUTCOMES = content(
 
 Entry = TypeVar("Entry")
 
-LineOutcome = IngestResult | IngestFailure | SaveOutcome
+LineOutcome = IngestOutcome | SaveOutcome
 
 
 def line_body(description: str, *models: type) -> dict[str, Any]:
@@ -115,7 +115,7 @@ class LineStream:
 
     async def respond(self, request: Request, handler: LineHandler[Any]) -> Response:
         """Raises BusyError if too many streams are open: their buffers add up."""
-        require_media_type(entity_headers(request.scope), *ACCEPTED)
+        require_media_type(request, *ACCEPTED)
         slot = slot_of(request.scope)
         slot.work_in_parts()  # the request lasts as long as its sender likes
         slot.open_stream()
@@ -243,10 +243,9 @@ class _LineWork(Generic[Entry]):
         ]
 
     def _answer(self, line: int, entry: Entry, outcome: LineOutcome) -> dict[str, Any]:
-        match outcome:
-            case IngestFailure() | WriteFailure():
-                name = outcome.external_id or self._handler.name_of(entry)
-                return _failed(line, name, problem_of(outcome.error))
+        if isinstance(outcome, IngestFailure | WriteFailure):
+            name = outcome.external_id or self._handler.name_of(entry)
+            return _failed(line, name, problem_of(outcome.error))
         return {"line": line, "external_id": outcome.external_id, "status": outcome.status}
 
 

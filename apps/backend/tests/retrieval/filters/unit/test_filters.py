@@ -27,7 +27,7 @@ from ragcorp.domain.filters import (
     require_filters,
 )
 from ragcorp.domain.principal import Sensitivity
-from ragcorp.interface.cli.console.arguments import parse_filter_pairs
+from ragcorp.interface.cli.console.arguments import filter_pairs
 from ragcorp.interface.http.protocol.filters import filters_schema
 from ragcorp.interface.request_values import OPERATORS, parse_filters
 from support.retrieval.filterable import OF_ITEMS, things
@@ -232,7 +232,7 @@ def test_levels_and_times_have_an_order() -> None:
     ],
 )
 def test_pairs_of_the_command_line(pairs: list[str] | None, expected: dict[str, Any]) -> None:
-    assert parse_filter_pairs(pairs) == parse_filters(expected)
+    assert parse_filters(filter_pairs(pairs)) == parse_filters(expected)
 
 
 def test_the_described_filters_are_those_that_are_read() -> None:

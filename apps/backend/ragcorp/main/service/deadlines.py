@@ -1,27 +1,10 @@
-"""Builds the token budget of keys, and the deadlines of requests."""
+"""The deadlines of requests."""
 
-from datetime import UTC, datetime
-from functools import partial
-
-from ragcorp.application.limits.token_budget import TokenBudget
-from ragcorp.infrastructure.postgres.keys.store import PostgresTokenUsage
 from ragcorp.main.settings.schema import AnswerProvider, Settings
 from ragcorp.main.wiring.answering import REWRITE_TIMEOUT_SECONDS
-from ragcorp.main.wiring.base import Base
 
 ASK_MARGIN_SECONDS = 1.0
 GREP_MARGIN_SECONDS = 1.0
-
-
-def make_budget(base: Base) -> TokenBudget:
-    """Return the budget, which observes the tokens that models use."""
-    budget = TokenBudget(
-        store=PostgresTokenUsage(database=base.database),
-        daily_tokens=base.settings.daily_token_budget,
-        now=partial(datetime.now, UTC),
-    )
-    base.token_observers.add(budget)
-    return base.closing(budget)
 
 
 def grep_seconds(settings: Settings) -> float:
