@@ -9,11 +9,10 @@ from email.message import MIMEPart
 
 from ragcorp.domain.documents import ParsedText, SourceFile
 from ragcorp.domain.exceptions import UnreadableDocumentError
-from ragcorp.infrastructure.markdown_blocks import plain_heading
+from ragcorp.infrastructure.markdown_blocks import MAX_HEADING_CHARACTERS, plain_heading
 from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.decoding import clean, decode, text_of
-from ragcorp.infrastructure.parsing.extraction import extract, shielded
-from ragcorp.infrastructure.parsing.kreuzberg_call import Request
+from ragcorp.infrastructure.parsing.extraction import Request, extract, shielded
 from ragcorp.infrastructure.parsing.limits import check_office_archive, too_large
 from ragcorp.infrastructure.parsing.page_text import join_pages
 
@@ -35,7 +34,7 @@ _OPENING_TAG = re.compile(r"<[a-z]", re.IGNORECASE)
 _MAX_HTML_DEPTH = 63
 """Kreuzberg 4.10 omits deeper elements."""
 
-_HEADING_LINE = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+_HEADING_LINE = re.compile(rf"^#{{1,6}} (.{{1,{MAX_HEADING_CHARACTERS}}})$", re.MULTILINE)
 _SLIDE_MARKER = "@@ragcorp-slide-{page_num}-ba51d5@@"
 _SLIDE = re.compile(r"@@ragcorp-slide-\d+-ba51d5@@")
 _NOTES = "\n\nNotes:\n\n"
@@ -127,13 +126,13 @@ def read_pptx(data: bytes, max_characters: int) -> ParsedText:
     )
 
 
-def read_pdf(data: bytes, max_characters: int) -> ParsedText:
+def read_pdf(data: bytes, max_characters: int, *, properties: bool = True) -> ParsedText:
     """Read the text layer page by page.
 
     Kreuzberg's Markdown of a PDF loses single headings and shows prose as tables, so that it only tells which
     lines look like headings.
     """
-    found = extract(data, Request(media_type=media_types.PDF), "PDF")
+    found = extract(data, Request(media_type=media_types.PDF, properties=properties), "PDF")
     if sum(map(len, found.pages)) > max_characters:
         raise too_large(max_characters)
     headings = {plain_heading(line) for line in _HEADING_LINE.findall(found.text)}
@@ -217,8 +216,10 @@ def _row(line: str) -> str:
 
 
 def _unescaped(line: str) -> str:
+    indent = len(line) - len(line.lstrip())
+
     def plain(found: re.Match[str]) -> str:
-        starts_block = found.group(1) in _STRUCTURAL and not line[: found.start()].strip()
+        starts_block = found.group(1) in _STRUCTURAL and found.start() <= indent
         return found.group() if starts_block or found.group(1) == "|" else found.group(1)
 
     return _ESCAPE.sub(plain, line)

@@ -28,8 +28,8 @@ def too_large(max_characters: int) -> PayloadTooLargeError:
     )
 
 
-def corrupt(kind: str) -> UnreadableDocumentError:
-    return UnreadableDocumentError(
+def corrupt(kind: str, error: type[UnreadableDocumentError] = UnreadableDocumentError) -> UnreadableDocumentError:
+    return error(
         f"The file cannot be read as {kind}: it is damaged, or of another kind.",
         field="content",
         remedy="Open it in its own program, save it again and send the new file.",

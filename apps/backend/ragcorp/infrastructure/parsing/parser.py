@@ -43,13 +43,7 @@ _TEXT_READERS: Mapping[str, Callable[[SourceFile], ParsedText]] = MappingProxyTy
     }
 )
 _READERS: Mapping[str, Callable[[bytes, int], ParsedText]] = MappingProxyType(
-    {
-        media_types.PDF: read_pdf,
-        media_types.DOCX: read_docx,
-        media_types.XLSX: read_xlsx,
-        media_types.PPTX: read_pptx,
-        media_types.EML: read_email,
-    }
+    {media_types.DOCX: read_docx, media_types.XLSX: read_xlsx, media_types.PPTX: read_pptx, media_types.EML: read_email}
 )
 _TITLED_BY_HEADING = frozenset({media_types.MARKDOWN, media_types.HTML, media_types.DOCX})
 _CLEAN_PAGED = frozenset({media_types.PDF, media_types.PPTX})
@@ -57,10 +51,14 @@ _CLEAN_PAGED = frozenset({media_types.PDF, media_types.PPTX})
 
 
 class MultiFormatParser:
-    """Text, Markdown and source code are decoded here; other kinds need the extra ``parsers`` (kreuzberg, mammoth)."""
+    """Text, Markdown and source code are decoded here; other kinds need the extra ``parsers`` (kreuzberg, mammoth).
 
-    def __init__(self, *, max_characters: int = MAX_CHARACTERS) -> None:
+    Without ``properties`` those of a PDF are not read: their dates are a cause of panics in kreuzberg 4.10.
+    """
+
+    def __init__(self, *, max_characters: int = MAX_CHARACTERS, properties: bool = True) -> None:
         self._max_characters = max_characters
+        self._properties = properties
 
     @property
     def suffixes(self) -> frozenset[str]:
@@ -86,6 +84,8 @@ class MultiFormatParser:
             found = _read_code(file)
         elif media_type in _TEXT_READERS:
             found = _TEXT_READERS[media_type](file)
+        elif media_type == media_types.PDF:
+            found = read_pdf(file.content, self._max_characters, properties=self._properties)
         else:
             found = _READERS[media_type](file.content, self._max_characters)
         if len(found.text) > self._max_characters:
