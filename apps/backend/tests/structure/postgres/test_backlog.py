@@ -43,8 +43,7 @@ class WordExtractor:
 
     fingerprint: str = "words-1"
 
-    def extract(self, parsed: ParsedText, *, path: str, title: str) -> DocumentStructure:
-        del title
+    def extract(self, parsed: ParsedText, *, path: str) -> DocumentStructure:
         words = dict.fromkeys(parsed.text.split())
         entities = tuple(entity(f"{path}::{word}", content=f"{word} in {path}") for word in words)
         return DocumentStructure(fingerprint=self.fingerprint, path=path, entities=entities)
@@ -81,7 +80,7 @@ async def test_documents_without_entities_or_with_anothers_are_out_of_date(
     assert await backlog.count("test-1") == 2
     assert await backlog.count("words-1") == 3
     found = await backlog.outdated("test-1", limit=9)
-    assert sorted((each.path, each.title, each.filename, each.parsed.text) for each in found) == [
+    assert sorted((each.path, each.parsed.title or "", each.filename, each.parsed.text) for each in found) == [
         ("a.md", "A", "a.md", "uno dos"),
         ("c.md", "", "c.md", "tres"),
     ]
