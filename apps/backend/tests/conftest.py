@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -217,16 +217,15 @@ def administration(postgres_server: TestServer) -> Iterator[Administration]:
     administration.close()
 
 
-@pytest.fixture
-def make_database(postgres_server: TestServer, administration: Administration) -> Iterator[Callable[..., str]]:
-    """Clone a database and return its name; all clones go at the end of the test."""
+@contextmanager
+def _databases(server: TestServer, administration: Administration) -> Iterator[Callable[..., str]]:
     made: list[str] = []
 
     def make(template: str = "template1") -> str:
         name = f"test_{os.getpid()}_{len(made)}_{os.urandom(4).hex()}"
         administration.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" OWNER ragcorp_owner STRATEGY file_copy')
         if template == "template1":
-            with postgres_server.superuser(name) as connection:
+            with server.superuser(name) as connection:
                 for extension in ("vector", "unaccent", "pg_trgm", "intarray"):
                     connection.execute(f"CREATE EXTENSION IF NOT EXISTS {extension}")
                 connection.execute("ALTER SCHEMA public OWNER TO ragcorp_owner")
@@ -236,6 +235,20 @@ def make_database(postgres_server: TestServer, administration: Administration) -
     yield make
     for name in made:
         administration.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def make_database(postgres_server: TestServer, administration: Administration) -> Iterator[Callable[..., str]]:
+    """Clone a database and return its name; all clones go at the end of the test."""
+    with _databases(postgres_server, administration) as make:
+        yield make
+
+
+@pytest.fixture(scope="session")
+def keep_database(postgres_server: TestServer, administration: Administration) -> Iterator[Callable[..., str]]:
+    """Clone a database for many tests, which clone it again once it is filled; it goes at the end of the session."""
+    with _databases(postgres_server, administration) as make:
+        yield make
 
 
 @pytest.fixture

@@ -10,22 +10,31 @@ from typing import Self
 class RagcorpError(Exception):
     """Base of all errors that ragcorp raises on purpose.
 
-    ``code`` is stable and machine-readable; ``remedy`` says what the reader can do about it.
+    ``code`` is stable and machine-readable, and so is ``reason``, which tells errors of one code apart; ``remedy``
+    says what the reader can do about it.
 
     >>> str(RagcorpError('query is empty.', field='query', remedy='Say what to look for.'))
     'query is empty. Say what to look for.'
     """
 
     code = "error"
+    reason: str | None
 
     def __init__(
-        self, message: str, *, field: str | None = None, limit: str | None = None, remedy: str | None = None
+        self,
+        message: str,
+        *,
+        field: str | None = None,
+        limit: str | None = None,
+        remedy: str | None = None,
+        reason: str | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.field = field
         self.limit = limit
         self.remedy = remedy
+        self.reason = reason
 
     @classmethod
     def out_of_range(cls, field: str, limit: str, *, remedy: str | None = None) -> Self:
@@ -60,7 +69,10 @@ class UnsupportedMediaTypeError(InvalidInputError):
 
 
 class UnreadableDocumentError(InvalidInputError):
-    """The file is of a supported kind, but yields no text (corrupt, encrypted or scanned)."""
+    """The file is of a supported kind, but yields no text (corrupt, encrypted or scanned).
+
+    ``reason``: ``too_slow``, ``too_large_in_memory`` or ``crashed`` where its parser was ended.
+    """
 
     code = "unreadable_document"
 
@@ -116,12 +128,12 @@ class SourceUnavailableError(RagcorpError):
     """An external system failed. ``reason`` is a short stable word for ``degraded``."""
 
     code = "unavailable"
+    reason: str
 
     def __init__(
         self, message: str, *, reason: str = "unavailable", field: str | None = None, remedy: str | None = None
     ) -> None:
-        super().__init__(message, field=field, remedy=remedy)
-        self.reason = reason
+        super().__init__(message, field=field, remedy=remedy, reason=reason)
 
 
 class StorageUnavailableError(SourceUnavailableError):

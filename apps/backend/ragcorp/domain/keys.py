@@ -106,8 +106,8 @@ class TooManyRequestsError(RagcorpError):
     """The key exceeds the limit ``reason``. ``retry_after_seconds``: when to retry."""
 
     code = "too_many_requests"
+    reason: KeyLimit
 
     def __init__(self, message: str, *, reason: KeyLimit, retry_after_seconds: float, limit: str, remedy: str) -> None:
-        super().__init__(message, field="Authorization", limit=limit, remedy=remedy)
-        self.reason = reason
+        super().__init__(message, field="Authorization", limit=limit, remedy=remedy, reason=reason)
         self.retry_after_seconds = retry_after_seconds

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from ragcorp.application.documents.preparation import DocumentLimits, DocumentPreparation
 from ragcorp.application.folders.documents import FolderDocuments
-from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.infrastructure.postgres.files.folder_rows import PostgresFolderRecords
 from ragcorp.main.wiring.container import Container
 from support.files.watched_trees import CountingFiles, Folder, FolderOf
+from support.parsing.reading import preparation_of
 
 
 @pytest.fixture
@@ -30,7 +29,7 @@ async def folder_of(tmp_path: Path) -> AsyncIterator[FolderOf]:
             records = PostgresFolderRecords(database=container.database)
             documents = FolderDocuments(
                 ingest=container.use_cases.ingest,
-                preparation=DocumentPreparation(parser=parser, chunker=StructureChunker(), limits=DocumentLimits()),
+                preparation=preparation_of(parser=parser),
                 files=files,
                 records=records,
                 artifact_type_of=parser.artifact_type,

@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import anyio.to_thread
-
 from ragcorp.application.documents.preparation import DocumentPreparation, content_hash
 from ragcorp.application.validation.attribute_checks import superseded
 from ragcorp.domain.exceptions import ConflictError, RagcorpError
@@ -35,7 +33,7 @@ class IngestDocument:
         unchanged = await self._unchanged([checked], principal)
         if checked.external_id in unchanged:
             return await self._with_vectors(unchanged[checked.external_id])
-        write = await anyio.to_thread.run_sync(self.preparation.prepare, checked)
+        write = await self.preparation.prepare(checked)
         if expected is None:
             (outcome,) = await self.store.save_many([write], principal=principal)
         else:
@@ -61,7 +59,7 @@ class IngestDocument:
                 outcomes[position] = unchanged[request.external_id]
                 continue
             try:
-                writes.append((position, await anyio.to_thread.run_sync(self.preparation.prepare, request)))
+                writes.append((position, await self.preparation.prepare(request)))
             except RagcorpError as error:
                 outcomes[position] = IngestFailure(external_id=request.external_id, error=error)
         for position, outcome in await self._save(writes, principal):

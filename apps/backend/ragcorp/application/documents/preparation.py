@@ -1,13 +1,16 @@
-"""Prepares documents for storage: checks, parses, chunks and hashes. Blocking."""
+"""Prepares documents for storage: checks, parses, chunks and hashes."""
 
 import hashlib
 import json
+import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from ragcorp.application.structure.refresh import extracted
+import anyio.to_thread
+
+from ragcorp.application.documents.reading import DocumentReader
 from ragcorp.application.validation.attribute_checks import (
     MAX_METADATA_BYTES,
     MAX_TITLE,
@@ -20,13 +23,17 @@ from ragcorp.domain.exceptions import PayloadTooLargeError, UnreadableDocumentEr
 from ragcorp.domain.files.source_paths import is_generic, metadata_path, shown_path
 from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.ports.storage import DocumentWrite
-from ragcorp.domain.ports.structure import StructureExtractor
-from ragcorp.domain.ports.text import Chunker, DocumentParser
+from ragcorp.domain.ports.text import Digest, ReadingPool
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.structure.entities import DocumentStructure
 from ragcorp.domain.text.checks import clean_text, is_blank
 
+logger = logging.getLogger(__name__)
+
 MAX_NAME = 100
+SMALL_BYTES = 32 * 1024
+TEXT_TYPES = frozenset({"text/markdown", "text/plain"})
+"""Small files of these types are read in this process."""
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -39,24 +46,16 @@ class DocumentLimits:
 
 
 class DocumentPreparation:
-    """Prepares documents with a parser and a chunker; without ``structure`` they get no entities."""
+    """Prepares documents with ``reader``: small texts in a thread, all others in the children of ``pool``."""
 
-    def __init__(
-        self,
-        *,
-        parser: DocumentParser,
-        chunker: Chunker,
-        limits: DocumentLimits,
-        structure: StructureExtractor | None = None,
-    ) -> None:
-        self._parser = parser
-        self._chunker = chunker
+    def __init__(self, *, reader: DocumentReader, pool: ReadingPool, limits: DocumentLimits) -> None:
+        self._reader = reader
+        self._pool = pool
         self._limits = limits
-        self._structure = structure
 
     def chunker(self, filename: str) -> str:
         """Return the fingerprint of the chunker for a file; stored chunks of another one are out of date."""
-        return self._chunker.fingerprint(plain=self._parser.is_plain(filename))
+        return self._reader.chunker.fingerprint(plain=self._reader.parser.is_plain(filename))
 
     def check(self, request: IngestRequest, *, principal: Principal) -> IngestRequest:
         """Check attributes, size and media type without reading the content. Raises InvalidInputError or a subclass."""
@@ -70,52 +69,71 @@ class DocumentPreparation:
                 limit=f"{self._limits.max_file_bytes} bytes",
                 remedy="Split it, or raise MAX_FILE_BYTES.",
             )
-        media_type = self._parser.media_type(request.file.filename, request.file.media_type or None)
+        media_type = self._reader.parser.media_type(request.file.filename, request.file.media_type or None)
         return replace(request, attributes=attributes, file=replace(request.file, media_type=media_type))
 
-    def read(self, file: SourceFile) -> ParsedText:
+    async def read(self, file: SourceFile) -> ParsedText:
         """Return the text of a file. Raises what ``prepare`` does for one that cannot be read."""
-        return self._parser.parse(file)
+        return await self._pool.run(DocumentReader.parse, file, size=len(file.content), apart=self.is_slow(file))
 
-    def prepare(self, checked: IngestRequest) -> DocumentWrite:
+    def is_slow(self, file: SourceFile) -> bool:
+        """Return whether reading the file may be slow, or worse: all but small texts."""
+        media_type = self._reader.parser.media_type(file.filename, file.media_type or None)
+        return media_type not in TEXT_TYPES or len(file.content) > SMALL_BYTES
+
+    async def prepare(self, checked: IngestRequest) -> DocumentWrite:
         """Parse and chunk the file of a checked request. Raises InvalidInputError or a subclass."""
-        parsed = self.read(checked.file)
-        return self.index(checked, parsed, content_hash=content_hash(checked))
-
-    def index(self, checked: IngestRequest, parsed: ParsedText, *, content_hash: bytes) -> DocumentWrite:
-        """Chunk a parsed document and find its entities. Raises UnreadableDocumentError if no text is left."""
-        title = checked.attributes.title or _derived_title(parsed, external_id=checked.external_id)
-        path = _path(checked)
-        attributes = replace(checked.attributes, title=title, path=path)
-        if is_blank(parsed.text):
-            raise UnreadableDocumentError(
-                "The document contains no text.", field="text", remedy="Send a document with at least one word."
-            )
-        # a stored text has lost its mark as plain
-        parsed = replace(parsed, plain=self._parser.is_plain(checked.file.filename))
-        chunks = tuple(self._chunker.chunk(parsed))
-        if not chunks:
-            raise UnreadableDocumentError("The document contains no text.", field="text")
-        return DocumentWrite(
-            external_id=checked.external_id,
-            attributes=attributes,
-            parsed=parsed,
-            source=checked.file,
-            content_hash=content_hash,
-            chunker=self._chunker.fingerprint(plain=parsed.plain),
-            chunks=chunks,
-            index_hashes=tuple(
-                hashlib.sha256(
-                    index_text(title=title, heading_path=chunk.heading_path, content=chunk.content).encode()
-                ).digest()
-                for chunk in chunks
-            ),
-            structure=(
-                DocumentStructure()
-                if self._structure is None
-                else extracted(self._structure, parsed, path=path, title=title)
-            ),
+        file = checked.file
+        digest = await self._pool.run(
+            DocumentReader.digest, file, _path(checked), size=len(file.content), apart=self.is_slow(file)
         )
+        return await anyio.to_thread.run_sync(
+            _write, checked, digest, content_hash(checked), self.chunker(file.filename)
+        )
+
+    async def index(self, checked: IngestRequest, parsed: ParsedText, *, content_hash: bytes) -> DocumentWrite:
+        """Chunk a parsed document and find its entities. Raises UnreadableDocumentError if no text is left."""
+        name, size = checked.file.filename, len(parsed.text)
+        digest = await self._pool.run(
+            DocumentReader.index, parsed, name, _path(checked), size=size, apart=size > SMALL_BYTES
+        )
+        return await anyio.to_thread.run_sync(_write, checked, digest, content_hash, self.chunker(name))
+
+    async def extract(self, parsed: ParsedText, filename: str, path: str) -> DocumentStructure:
+        """Return the entities of a text; none if it reaches a limit."""
+        size = len(parsed.text)
+        try:
+            return await self._pool.run(
+                DocumentReader.extract, parsed, filename, path, size=size, apart=size > SMALL_BYTES
+            )
+        except UnreadableDocumentError as error:
+            logger.warning("the entities of a document could not be extracted: %s", error.reason)
+            structure = self._reader.structure
+            return DocumentStructure(fingerprint=structure.fingerprint if structure else "", path=path)
+
+
+def _write(checked: IngestRequest, digest: Digest, content_hash: bytes, chunker: str) -> DocumentWrite:
+    if is_blank(digest.parsed.text) or not digest.chunks:
+        raise UnreadableDocumentError(
+            "The document contains no text.", field="text", remedy="Send a document with at least one word."
+        )
+    title = checked.attributes.title or _derived_title(digest.parsed, external_id=checked.external_id)
+    return DocumentWrite(
+        external_id=checked.external_id,
+        attributes=replace(checked.attributes, title=title, path=_path(checked)),
+        parsed=digest.parsed,
+        source=checked.file,
+        content_hash=content_hash,
+        chunker=chunker,
+        chunks=digest.chunks,
+        index_hashes=tuple(
+            hashlib.sha256(
+                index_text(title=title, heading_path=chunk.heading_path, content=chunk.content).encode()
+            ).digest()
+            for chunk in digest.chunks
+        ),
+        structure=digest.structure,
+    )
 
 
 def content_hash(checked: IngestRequest) -> bytes:

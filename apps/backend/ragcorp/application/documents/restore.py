@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import anyio.to_thread
-
 from ragcorp.application.documents.preparation import DocumentPreparation
 from ragcorp.application.validation.attribute_checks import require_external_id
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
@@ -22,11 +20,9 @@ class RestoreDocument:
         """Raises NotFoundError if no deleted document has that name, or if it was written again since."""
         require_external_id(external_id)
         document, parsed, original = await self.store.get_deleted(external_id, principal=principal)
-        write = await anyio.to_thread.run_sync(
-            lambda: self.preparation.index(
-                IngestRequest(external_id=external_id, file=original, attributes=document.attributes),
-                parsed,
-                content_hash=bytes.fromhex(document.content_hash),
-            )
+        write = await self.preparation.index(
+            IngestRequest(external_id=external_id, file=original, attributes=document.attributes),
+            parsed,
+            content_hash=bytes.fromhex(document.content_hash),
         )
         return await self.store.restore(write, principal=principal)

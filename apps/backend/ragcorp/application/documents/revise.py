@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import anyio.to_thread
-
 from ragcorp.application.documents.preparation import DocumentPreparation, as_requested
 from ragcorp.application.validation.attribute_checks import require_external_id, require_text
 from ragcorp.application.validation.item_changes import AttributeChange
@@ -54,7 +52,7 @@ class ReviseDocument:
         # the hash is read before the original: a write in between makes this write fail instead of being lost
         document = await self.store.get(external_id, principal=principal)
         source = await self.store.get_source(external_id, principal=principal)
-        parsed = await anyio.to_thread.run_sync(self.preparation.read, source)
+        parsed = await self.preparation.read(source)
         return ReadDocument(
             document=document, source=source, text=parsed.text, requested=as_requested(document, parsed)
         )

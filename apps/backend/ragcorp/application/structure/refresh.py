@@ -2,17 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from uuid import UUID
-
-import anyio.to_thread
 
 from ragcorp.application.resilience.source_reports import reason_of
 from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.domain.documents import ParsedText
 from ragcorp.domain.exceptions import ConflictError, RagcorpError
-from ragcorp.domain.ports.structure import StructureBacklog, StructureExtractor, UnstructuredDocument
+from ragcorp.domain.ports.structure import StructureBacklog
 from ragcorp.domain.structure.entities import DocumentStructure
 
 logger = logging.getLogger(__name__)
@@ -33,13 +31,17 @@ class RefreshedStructure:
     waiting: int
 
 
+Extract = Callable[[ParsedText, str, str], Awaitable[DocumentStructure]]
+"""Of the text, file name and path of a document."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshStructure:
-    """Processes all workspaces in batches, in a worker thread without a connection; resumes where it stopped."""
+    """Processes all workspaces in batches, without a connection while it extracts; resumes where it stopped."""
 
     backlog: StructureBacklog
-    extractor: StructureExtractor
-    is_plain: Callable[[str], bool]
+    fingerprint: str
+    extract: Extract
 
     async def refresh(self, *, on_progress: Report = lambda done, total: None) -> RefreshedStructure:  # noqa: ARG005
         """Process each outdated document once, by id. Raises StorageUnavailableError."""
@@ -49,9 +51,12 @@ class RefreshStructure:
         if not total:
             return RefreshedStructure(documents=0, entities=0, waiting=0)
         after: UUID | None = None
-        while batch := await self.backlog.outdated(self.extractor.fingerprint, after=after, limit=BATCH):
+        while batch := await self.backlog.outdated(self.fingerprint, after=after, limit=BATCH):
             after = batch[-1].document_id
-            structures = await anyio.to_thread.run_sync(self._extracted, batch)
+            structures = {
+                each.document_id: (each.content_hash, await self.extract(each.parsed, each.filename, each.path))
+                for each in batch
+            }
             try:
                 saved = await self.backlog.save(structures)
             except ConflictError:  # a deadlock: these wait, the rest does not
@@ -63,31 +68,7 @@ class RefreshStructure:
 
     async def count(self) -> int:
         """Return the number of outdated documents."""
-        return await self.backlog.count(self.extractor.fingerprint)
-
-    def _extracted(self, batch: Sequence[UnstructuredDocument]) -> dict[UUID, tuple[bytes, DocumentStructure]]:
-        return {
-            document.document_id: (
-                document.content_hash,
-                extracted(
-                    self.extractor,
-                    # a text that was stored no longer says of itself that it is plain
-                    replace(document.parsed, plain=self.is_plain(document.filename)),
-                    path=document.path,
-                    title=document.title,
-                ),
-            )
-            for document in batch
-        }
-
-
-def extracted(extractor: StructureExtractor, parsed: ParsedText, *, path: str, title: str) -> DocumentStructure:
-    """Return the structure; if the extractor fails, log it and return one without entities."""
-    try:
-        return extractor.extract(parsed, path=path, title=title)
-    except Exception:  # a parser's bug: the text is stored and searchable all the same
-        logger.exception("the entities of a document could not be extracted")
-        return DocumentStructure(fingerprint=extractor.fingerprint, path=path)
+        return await self.backlog.count(self.fingerprint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ class StructureExtractor(Protocol):
     def fingerprint(self) -> str:
         """Identifies algorithm, tokenizer and grammars; with another fingerprint the entities may differ."""
 
-    def extract(self, parsed: ParsedText, *, path: str, title: str) -> DocumentStructure: ...
+    def extract(self, parsed: ParsedText, *, path: str) -> DocumentStructure: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +136,6 @@ class UnstructuredDocument:
     document_id: UUID
     content_hash: bytes
     path: str
-    title: str
     filename: str
     parsed: ParsedText
 

@@ -1,14 +1,18 @@
 """Ports for turning files into text and text into passages."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 from uuid import UUID
 
 from ragcorp.domain.documents import ChunkDraft, ParsedText, SourceFile
+from ragcorp.domain.structure.entities import DocumentStructure
+
+Result = TypeVar("Result")
 
 
 class DocumentParser(Protocol):
-    """Turns a file into text. Blocking and possibly slow: callers run it in a worker thread."""
+    """Turns a file into text. Blocking, possibly slow, and hostile files may crash it: see ``ReadingPool``."""
 
     @property
     def suffixes(self) -> frozenset[str]:
@@ -32,6 +36,26 @@ class Chunker(Protocol):
 
     def chunk(self, parsed: ParsedText) -> Sequence[ChunkDraft]:
         """Return the passages in order, ``chunk_index`` from 0. Blank text has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Digest:
+    """What reading a document gives: its text, passages and entities."""
+
+    parsed: ParsedText
+    chunks: tuple[ChunkDraft, ...]
+    structure: DocumentStructure
+
+
+class ReadingPool(Protocol):
+    """Runs the blocking work of reading documents without holding up the event loop."""
+
+    async def run(self, work: Callable[..., Result], *arguments: object, size: int, apart: bool) -> Result:
+        """Return ``work(reader, *arguments)`` for an input of ``size`` bytes; ``work`` is a function of a module.
+
+        ``apart``: in another process within limits, as for hostile or long input; else in a thread. Raises what
+        ``work`` raises, and UnreadableDocumentError with a ``reason`` for work that reached a limit or crashed.
+        """
 
 
 class TextAnalyzer(Protocol):

@@ -24,6 +24,9 @@ _MARKS = ("\n\n", "\n", ". ", " ")
 _BLOCK_CHARACTERS_PER_TOKEN = 24
 """So that a block makes about six passages."""
 
+_LEADS_PER_BLOCK = 16
+"""Crumbs that lead the piece after them, which is cut anew each time. More stay by themselves until all is cut."""
+
 _SENTENCE_END = re.compile(r"[.!?…:;][»”\"')\]]*\s+|\n\s*")
 _SPACE = re.compile(r"\s+")
 _LINE_END = re.compile(r"\n\s*")
@@ -47,12 +50,17 @@ class Spans:
         return match.start() if match else end
 
     def tokens(self, start: int, end: int) -> int:
-        """Return ``estimate_tokens`` of the span: from the map where it begins and ends at white space."""
+        """Return ``estimate_tokens`` of the span: from the map but for the words that it cuts at its ends."""
         text = self.text
-        clean_start = start == 0 or text[start - 1].isspace()
-        if clean_start and (end == len(text) or text[end].isspace() or text[end - 1].isspace()):
-            return self.counter.count(start, end)
-        return estimate_tokens(text[start:end])
+        left, right = start, end
+        if start and not text[start - 1].isspace():
+            space = _SPACE.search(text, start, end)
+            left = space.start() if space else end
+        if end < len(text) and not (text[end].isspace() or text[end - 1].isspace()):
+            right = max(text.rfind(" ", left, end), text.rfind("\n", left, end))
+        if right < left:
+            return estimate_tokens(text[start:end])
+        return estimate_tokens(text[start:left]) + self.counter.count(left, right) + estimate_tokens(text[right:end])
 
     def fits(self, start: int, end: int, tokens: int, header: str = "") -> bool:
         """Return whether the span under ``header`` is within ``tokens`` and the limit on characters."""
@@ -135,8 +143,8 @@ class Cutter:
 
     def __init__(self, text: str, counter: TokenMap, *, max_tokens: int, overlap_tokens: int, markdown: bool) -> None:
         self._spans = Spans(text, counter)
-        block = max_tokens * _BLOCK_CHARACTERS_PER_TOKEN
-        self._splitter = Splitter(self._spans, block_characters=block, markdown=markdown)
+        self._block = max_tokens * _BLOCK_CHARACTERS_PER_TOKEN
+        self._splitter = Splitter(self._spans, block_characters=self._block, markdown=markdown)
         self._counter = counter
         self._max = max_tokens
         self._capacity = max_tokens - overlap_tokens
@@ -167,13 +175,15 @@ class Cutter:
         start, end = self._spans.trim(start, end)
         pieces: list[Piece] = []
         lead = start
+        leads = _LEADS_PER_BLOCK * (1 + (end - start) // self._block)
         while start < end:
             room = self._capacity - self._counter.count(lead, start)
             for left, right in self._splitter.split(start, end, room, MAX_CHARACTERS - (start - lead)):
                 after = self._spans.skip_space(right, end)
                 first = lead if lead < start else left
-                if right < after < end and self._is_crumb(left, right) and self._may_lead(first, after):
+                if leads and right < after < end and self._is_crumb(left, right) and self._may_lead(first, after):
                     start, lead = after, first
+                    leads -= 1
                     break
                 pieces.append(Piece(start=first, end=right))
                 if lead < start:

@@ -1,20 +1,36 @@
 """The shield between the parsing libraries and us."""
 
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import dataclass
+from typing import Any
 
-from ragcorp.domain.exceptions import MissingExtraError, RagcorpError
-from ragcorp.infrastructure.child_environment import child_environment
-from ragcorp.infrastructure.parsing import kreuzberg_call
-from ragcorp.infrastructure.parsing.kreuzberg_call import Extracted, Request, call
+from ragcorp.domain.exceptions import MissingExtraError, RagcorpError, UnreadableDocumentError
 from ragcorp.infrastructure.parsing.limits import corrupt, encrypted
 
 EXTRA = "parsers"
-_SETTINGS_OF_PARSERS = ("TESSDATA_PREFIX", "KREUZBERG_CACHE_DIR", "XDG_CACHE_HOME", "PYTHONHOME", "PYTHONPATH")
+
+
+class PanickedError(UnreadableDocumentError):
+    """A panic in native code, after which the process reads no other PDF: it poisons PDFium's lock."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """``properties``: read the file's own (title)."""
+
+    media_type: str
+    markdown: bool = True
+    properties: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extracted:
+    """The text, that of each page where the format has pages, and the title in the file's own properties."""
+
+    text: str
+    pages: list[str]
+    title: str | None
 
 
 @contextmanager
@@ -22,53 +38,52 @@ def shielded(kind: str) -> Iterator[None]:
     """Turn whatever a parsing library raises, panics of Rust code included, into UnreadableDocumentError."""
     try:
         yield
-    except (RagcorpError, KeyboardInterrupt, SystemExit, GeneratorExit):
+    except (RagcorpError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except ImportError as error:
         raise MissingExtraError(feature=f"Reading {kind} files", extra=EXTRA) from error
     except BaseException as error:  # a panic is no Exception
-        raise (encrypted(kind) if "password" in str(error).lower() else corrupt(kind)) from error
+        message = str(error).lower()
+        if "panic" in f"{type(error).__name__} {message}".lower() or "poisoned" in message:
+            raise corrupt(kind, PanickedError) from error
+        raise (encrypted(kind) if "password" in message else corrupt(kind)) from error
 
 
 def extract(data: bytes, request: Request, kind: str) -> Extracted:
-    """Return what kreuzberg reads.
-
-    A panic while it reads a PDF poisons PDFium's lock for the rest of the process. A file that meets a poisoned lock,
-    or panics itself, is therefore read again in a child process, the last time without its properties, whose dates
-    are a cause of panics in kreuzberg 4.10.
-    """
+    """Return what kreuzberg reads."""
     with shielded(kind):
-        try:
-            return call(data, request)
-        except BaseException as error:
-            if not _is_panic(str(error), type(error).__name__):
-                raise
-        try:
-            return _in_child(data, request)
-        except _ChildError as error:
-            if not _is_panic(str(error)):
-                raise
-        return _in_child(data, replace(request, properties=False))
+        from kreuzberg import ExtractionConfig, PageConfig, PdfConfig, extract_bytes_sync
+
+        result = extract_bytes_sync(
+            data,
+            request.media_type,
+            config=ExtractionConfig(
+                output_format="markdown" if request.markdown else "plain",
+                pages=PageConfig(extract_pages=True),
+                pdf_options=PdfConfig(extract_metadata=request.properties),
+                html_options={
+                    "preprocessing": {
+                        "enabled": True,
+                        "preset": "standard",
+                        "remove_navigation": True,
+                        "remove_forms": False,
+                    }
+                },
+                use_cache=False,
+                enable_quality_processing=False,
+            ),
+        )
+        title = result.metadata.get("title")
+        return Extracted(text=result.content, pages=_pages(result), title=title if isinstance(title, str) else None)
 
 
-class _ChildError(Exception):
-    """What the child answered when it could not read the file."""
-
-
-def _in_child(data: bytes, request: Request) -> Extracted:
-    done = subprocess.run(  # noqa: S603  (our own program)
-        [sys.executable, "-P", kreuzberg_call.__file__, json.dumps(asdict(request))],
-        input=data,
-        capture_output=True,
-        timeout=2 * kreuzberg_call.TIMEOUT_SECONDS,
-        check=True,
-        env=child_environment(also=_SETTINGS_OF_PARSERS),
-    )
-    answer = json.loads(done.stdout)
-    if "failed" in answer:
-        raise _ChildError(answer["failed"])
-    return Extracted(**answer["done"])
-
-
-def _is_panic(message: str, name: str = "") -> bool:
-    return "panic" in f"{name} {message}".lower() or "poisoned" in message
+def _pages(result: Any) -> list[str]:
+    """Return the text of each page; where kreuzberg gives none, its part of the whole."""
+    pages = [str(page["content"]) for page in result.pages or ()]
+    spans = (result.metadata.get("pages") or {}).get("boundaries") or ()
+    if len(spans) == len(pages) and not all(map(str.strip, pages)):
+        whole = result.content.encode()
+        for number, span in enumerate(spans):
+            if not pages[number].strip():
+                pages[number] = whole[span["byte_start"] : span["byte_end"]].decode(errors="replace")
+    return pages

@@ -37,13 +37,13 @@ class TreeSitterExtractor:
     def fingerprint(self) -> str:
         return f"{ALGORITHM}:{self._tokenizer.name}:{','.join(self._grammars.names())}"
 
-    def extract(self, parsed: ParsedText, *, path: str, title: str) -> DocumentStructure:
+    def extract(self, parsed: ParsedText, *, path: str) -> DocumentStructure:
         text = _NOT_STORED.sub("\ufffd", parsed.text)
         if "\n" not in text:
             text = text.replace("\r", "\n")
         if is_blank(text):
             return DocumentStructure(fingerprint=self.fingerprint, path=path)
-        named = _NOT_STORED.sub("\ufffd", path or title) or "document"
+        named = _NOT_STORED.sub("\ufffd", path) or "document"
         drafts = Drafts(text, path=named, tokenizer=self._tokenizer)
         language = self._grammars.language_of(path)
         if language or parsed.plain:

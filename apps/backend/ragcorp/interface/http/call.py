@@ -75,13 +75,13 @@ class Call:
         """Return the body of an operation whose model depends on its path. Other operations take it as a parameter."""
         return await read_json(self.request, model, self.limits)
 
-    def allow(self, seconds: float) -> None:
-        """Let the request run ``seconds`` from now on."""
+    def allow(self, seconds: float | None) -> None:
+        """Let the request run ``seconds`` from now on; None sets no bound."""
         allow(self.request, seconds)
 
     def allow_indexing(self, text: str) -> None:
         """Let the request run as long as storing ``text`` may take."""
-        allow_indexing(self.request, self.limits, size=len(text.encode()))
+        allow_indexing(self.request, self.limits, size=len(text.encode()), slow=True)
 
     async def unless_disconnected(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Return the result of ``work``; cancel it if the connection closes first."""

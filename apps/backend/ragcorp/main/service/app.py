@@ -24,7 +24,7 @@ from ragcorp.interface.http.layers.cors import parse_origins
 from ragcorp.interface.http.monitoring.metrics import ServiceState
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.system.page_routes import UnlistedRoute
-from ragcorp.main.service.deadlines import ask_seconds, grep_seconds
+from ragcorp.main.service.deadlines import ask_seconds, grep_seconds, reading_seconds
 from ragcorp.main.service.logs import dropped_lines
 from ragcorp.main.service.mcp import mounted_mcp
 from ragcorp.main.service.status import make_status
@@ -122,6 +122,7 @@ def http_limits(settings: Settings) -> HttpLimits:
         max_query_characters=settings.max_query_characters,
         max_limit=settings.max_limit,
         request_timeout_seconds=settings.request_timeout_seconds,
+        reading_seconds=reading_seconds(settings),
         grep_timeout_seconds=grep_seconds(settings),
         ask_timeout_seconds=ask_seconds(settings),
         write_timeout_seconds=settings.write_timeout_seconds + WRITE_MARGIN_SECONDS,

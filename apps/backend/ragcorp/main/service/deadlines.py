@@ -1,15 +1,23 @@
 """The deadlines of requests."""
 
+from ragcorp.infrastructure.sandbox.pool import WALL
 from ragcorp.main.settings.schema import AnswerProvider, Settings
 from ragcorp.main.wiring.answering import REWRITE_TIMEOUT_SECONDS
 
 ASK_MARGIN_SECONDS = 1.0
 GREP_MARGIN_SECONDS = 1.0
+FILES_AHEAD = 1
+"""Of the files that are read at once, those that one waits for after it has its turn."""
 
 
 def grep_seconds(settings: Settings) -> float:
     """Return the deadline of a search in files, which ends earlier by itself with partial results."""
     return max(settings.request_timeout_seconds, settings.grep_timeout_seconds + GREP_MARGIN_SECONDS)
+
+
+def reading_seconds(settings: Settings) -> float:
+    """Return how long a file that is slow to read may take, with the one that is read before it."""
+    return (1 + FILES_AHEAD) * WALL * settings.parse_timeout_seconds
 
 
 def ask_seconds(settings: Settings) -> float:

@@ -207,6 +207,12 @@ class Settings(BaseSettings):
     chunk_max_tokens: int = Field(256, ge=32, le=2048, description="Most tokens in a chunk.")
     chunk_overlap_tokens: int = Field(32, ge=0, le=512, description="Tokens that neighbouring chunks share.")
 
+    parse_timeout_seconds: float = Field(
+        10.0, gt=0, le=600, description="CPU time for reading a file, and a second more for each 100 kB of it."
+    )
+    parse_memory_mb: int = Field(1024, ge=256, le=65_536, description="Most memory of a process that reads files.")
+    parse_processes: int = Field(2, ge=1, le=64, description="Processes that read files at once.")
+
     # service
     host: str = Field("127.0.0.1", description="Address to listen on; without a key, a loopback one only.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")

@@ -15,17 +15,17 @@ from ragcorp.application.structure.refresh import RefreshStructure
 from ragcorp.infrastructure.files.folder import LocalFiles
 from ragcorp.infrastructure.files.roots import parse_roots
 from ragcorp.infrastructure.files.watching import LocalWatching
-from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
 from ragcorp.infrastructure.postgres.files.folder_rows import PostgresFolderRecords
 from ragcorp.infrastructure.postgres.structure.backlog import PostgresStructureBacklog
 from ragcorp.infrastructure.postgres.tables.embedded import OF_ITEMS, STRUCTURE
-from ragcorp.infrastructure.structure.extractor import TreeSitterExtractor
-from ragcorp.infrastructure.structure.tokenizer import SplintrTokenizer
+from ragcorp.infrastructure.sandbox.pool import ChildPool, Limits
+from ragcorp.main.wiring import reading
 from ragcorp.main.wiring.base import Base
 from ragcorp.main.wiring.file_search import logical_path
+from ragcorp.main.wiring.reading import make_reader
 
 PASSAGES_IN_MEMORY = 2048
 """Vectors of passages in memory: 25 MB at 1,536 dimensions, 6 MB at 384."""
@@ -43,13 +43,23 @@ class IngestionParts:
 
 def make_ingestion(base: Base, *, embed_pending: EmbedPending) -> IngestionParts:
     settings, database = base.settings, base.database
+    chunking = {"max_tokens": settings.chunk_max_tokens, "overlap_tokens": settings.chunk_overlap_tokens}
     parser = MultiFormatParser()
-    extractor = TreeSitterExtractor(tokenizer=SplintrTokenizer())
+    reader = make_reader(parser, **chunking)
+    pool = ChildPool(
+        subject=reader,
+        module=reading.__name__,
+        options=chunking,
+        limits=Limits(
+            seconds=settings.parse_timeout_seconds,
+            memory_bytes=settings.parse_memory_mb << 20,
+            processes=settings.parse_processes,
+        ),
+    )
     preparation = DocumentPreparation(
-        parser=parser,
-        chunker=StructureChunker(max_tokens=settings.chunk_max_tokens, overlap_tokens=settings.chunk_overlap_tokens),
+        reader=reader,
+        pool=base.closing(pool),
         limits=DocumentLimits(max_file_bytes=settings.max_file_bytes, max_metadata_bytes=settings.max_metadata_bytes),
-        structure=extractor,
     )
     ingest = IngestDocument(
         store=base.store,
@@ -76,7 +86,9 @@ def make_ingestion(base: Base, *, embed_pending: EmbedPending) -> IngestionParts
             sync=SyncFolder(documents=documents, files=files, records=records), files=files, watching=LocalWatching()
         ),
         refresh_structure=RefreshStructure(
-            backlog=PostgresStructureBacklog(database=database), extractor=extractor, is_plain=parser.is_plain
+            backlog=PostgresStructureBacklog(database=database),
+            fingerprint=reader.structure.fingerprint if reader.structure else "",
+            extract=preparation.extract,
         ),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,14 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.documents.preparation import DocumentLimits, DocumentPreparation, as_requested
+from ragcorp.application.documents.preparation import as_requested
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.documents import Chunk, Document, DocumentAttributes, ParsedText, SourceFile
 from ragcorp.domain.files.source_paths import shown_path
 from ragcorp.domain.files.values import FILES
 from ragcorp.domain.ingestion import IngestRequest
-from ragcorp.infrastructure.parsing.chunker import StructureChunker
-from ragcorp.infrastructure.parsing.parser import MultiFormatParser
+from support.parsing.reading import preparation_of
 
 ID = UUID(int=7)
 
@@ -152,10 +152,7 @@ def stored_path(external_id: str, *, filename: str = "", **attributes: object) -
         file=SourceFile(content="El plazo es de 30 días.".encode(), media_type="text/plain", filename=filename),
         attributes=DocumentAttributes(**attributes),  # type: ignore[arg-type]
     )
-    preparation = DocumentPreparation(
-        parser=MultiFormatParser(), chunker=StructureChunker(max_tokens=64, overlap_tokens=0), limits=DocumentLimits()
-    )
-    return preparation.prepare(request).attributes.path
+    return asyncio.run(preparation_of().prepare(request)).attributes.path
 
 
 def test_a_generic_title_of_a_page_is_none() -> None:
@@ -165,10 +162,7 @@ def test_a_generic_title_of_a_page_is_none() -> None:
         file=SourceFile(content=page, media_type="text/html", filename=""),
         attributes=DocumentAttributes(),
     )
-    preparation = DocumentPreparation(
-        parser=MultiFormatParser(), chunker=StructureChunker(max_tokens=64, overlap_tokens=0), limits=DocumentLimits()
-    )
-    assert preparation.prepare(request).attributes.title == "contrato acme"
+    assert asyncio.run(preparation_of().prepare(request)).attributes.title == "contrato acme"
 
 
 def test_ingestion_stores_the_real_path() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shlex
 import stat
@@ -16,8 +17,7 @@ import pytest
 from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.infrastructure.backups.programs import Child
 from ragcorp.infrastructure.embedded_postgres.account import ServerAccount
-from ragcorp.infrastructure.parsing import extraction
-from ragcorp.infrastructure.parsing.kreuzberg_call import Request
+from support.parsing.reading import read_apart
 
 CANARY = "CANARY9c1"
 DSN = (
@@ -114,16 +114,16 @@ def test_a_program_that_is_missing_leaves_no_file(tmp_path: Path, monkeypatch: p
 
 def test_other_programs_get_no_secrets_either(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    run = subprocess.run
+    run, start = subprocess.run, asyncio.create_subprocess_exec
 
     def spied(*arguments: Any, **options: Any) -> Any:
-        done = run([program], stdout=subprocess.PIPE, check=True, env=options["env"])
+        done = run([program, *map(str, arguments[1:])], stdout=subprocess.PIPE, check=True, env=options["env"])
         seen.append(done.stdout.decode())
-        return run(*arguments, **options)
+        return (run if arguments[0] == ["/bin/sh", "-c", "exit 3"] else start)(*arguments, **options)
 
     monkeypatch.setattr(subprocess, "run", spied)
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", spied)
     assert ServerAccount.choose().run(["/bin/sh", "-c", "exit 3"], timeout_s=30) == (3, "")
-    with pytest.raises(Exception):  # noqa: B017 - what is no document is refused somehow
-        extraction._in_child(b"", Request(media_type="application/pdf"))
+    assert asyncio.run(read_apart("a.eml", b"Subject: hola\r\n\r\nhola")).text.endswith("hola")
     assert len(seen) == 2
     assert CANARY not in "".join(seen)

@@ -23,6 +23,7 @@ from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbedding
 from ragcorp.infrastructure.postgres.structure.backlog import FIND, PostgresStructureBacklog
 from ragcorp.infrastructure.postgres.tables.embedded import STRUCTURE
 from support.models.embedders import TEST_MODEL, HashingEmbedder
+from support.parsing.reading import refresh_of
 from support.storage.postgres import open_database, repository_over
 from support.storage.stored import ANYONE, embed_all, written
 from support.structure.entities import code, entity, structured
@@ -42,8 +43,7 @@ class WordExtractor:
 
     fingerprint: str = "words-1"
 
-    def extract(self, parsed: ParsedText, *, path: str, title: str) -> DocumentStructure:
-        del title
+    def extract(self, parsed: ParsedText, *, path: str) -> DocumentStructure:
         words = dict.fromkeys(parsed.text.split())
         entities = tuple(entity(f"{path}::{word}", content=f"{word} in {path}") for word in words)
         return DocumentStructure(fingerprint=self.fingerprint, path=path, entities=entities)
@@ -66,9 +66,7 @@ async def fetch(database: Database, query: str) -> list[Any]:
 
 
 def refresher(database: Database, extractor: WordExtractor) -> RefreshStructure:
-    return RefreshStructure(
-        backlog=PostgresStructureBacklog(database=database), extractor=extractor, is_plain=lambda _: True
-    )
+    return refresh_of(PostgresStructureBacklog(database=database), extractor)
 
 
 async def test_documents_without_entities_or_with_anothers_are_out_of_date(
@@ -82,7 +80,7 @@ async def test_documents_without_entities_or_with_anothers_are_out_of_date(
     assert await backlog.count("test-1") == 2
     assert await backlog.count("words-1") == 3
     found = await backlog.outdated("test-1", limit=9)
-    assert sorted((each.path, each.title, each.filename, each.parsed.text) for each in found) == [
+    assert sorted((each.path, each.parsed.title or "", each.filename, each.parsed.text) for each in found) == [
         ("a.md", "A", "a.md", "uno dos"),
         ("c.md", "", "c.md", "tres"),
     ]
@@ -109,7 +107,7 @@ async def test_what_changed_since_it_was_read_is_left_alone(
     await repository.soft_delete_one("b.md", principal=ANYONE)
     extractor = WordExtractor()
     made: dict[UUID, tuple[bytes, DocumentStructure]] = {
-        each.document_id: (each.content_hash, extractor.extract(each.parsed, path=each.path, title="")) for each in read
+        each.document_id: (each.content_hash, extractor.extract(each.parsed, path=each.path)) for each in read
     }
     assert await backlog.save(made) == {each.document_id for each in read if each.path == "c.md"}
     assert await fetch(database, KEYS) == [("a.md::newer",), ("c.md::uno",)]
@@ -167,7 +165,7 @@ async def test_what_another_wrote_with_more_grammars_since_it_was_read_is_kept(
     await repository.save_many([written("a.md", "uno")], principal=ANYONE)
     (read,) = await backlog.outdated(NONE, limit=9)
     await refresher(database, WordExtractor(fingerprint=ALL)).refresh()
-    fewer = WordExtractor(fingerprint=NONE).extract(read.parsed, path=read.path, title="")
+    fewer = WordExtractor(fingerprint=NONE).extract(read.parsed, path=read.path)
     assert await backlog.save({read.document_id: (read.content_hash, fewer)}) == frozenset()
     assert await fetch(database, FINGERPRINTS) == [("a.md", ALL)]
 
@@ -227,7 +225,7 @@ async def test_a_refresh_that_is_killed_leaves_whole_documents_and_goes_on(datab
                     return await writing
             return await super().save(structures)
 
-    refresh = RefreshStructure(backlog=Killed(database=database), extractor=WordExtractor(), is_plain=lambda _: True)
+    refresh = refresh_of(Killed(database=database), WordExtractor())
     with pytest.raises(StorageUnavailableError):
         await refresh.refresh()
     assert len(await fetch(database, KEYS)) == 20 * 3

@@ -98,8 +98,8 @@ def broken(draw: st.DrawFn) -> tuple[str, str]:
 
 def examine(path: str, text: str) -> None:
     parsed = ParsedText(text=text, plain=True)
-    found = EXTRACTOR.extract(parsed, path=path, title="").entities
-    assert found == EXTRACTOR.extract(parsed, path=path, title="").entities
+    found = EXTRACTOR.extract(parsed, path=path).entities
+    assert found == EXTRACTOR.extract(parsed, path=path).entities
     assert bool(found) is bool(text.strip())
     by_key = {entity.key: entity for entity in found}
     assert len(by_key) == len(found)

@@ -121,7 +121,7 @@ export default () => 1;
 
 
 def entities(path: str, text: str) -> dict[str, EntityDraft]:
-    found = EXTRACTOR.extract(ParsedText(text=text, plain=True), path=path, title="").entities
+    found = EXTRACTOR.extract(ParsedText(text=text, plain=True), path=path).entities
     return {entity.key.removeprefix(path).removeprefix("::"): entity for entity in found}
 
 
@@ -292,7 +292,7 @@ def test_what_is_embedded_begins_with_the_path_and_the_words_of_the_name() -> No
 
 @pytest.mark.parametrize("path", ["src\\win\\AUTH.PY", "./auth.py", "auth.pyi", "/a b/auth.py"])
 def test_the_language_is_told_by_the_suffix(path: str) -> None:
-    found = EXTRACTOR.extract(ParsedText(text="def login(): pass\n"), path=path, title="").entities
+    found = EXTRACTOR.extract(ParsedText(text="def login(): pass\n"), path=path).entities
     assert [(entity.key, entity.language) for entity in found] == [(f"{path}::login", "python")]
 
 

@@ -16,7 +16,7 @@ EXTRACTOR = TreeSitterExtractor(tokenizer=TOKENIZER)
 
 
 def extract(path: str, text: str, extractor: TreeSitterExtractor = EXTRACTOR) -> tuple[EntityDraft, ...]:
-    return extractor.extract(ParsedText(text=text, plain=True), path=path, title="").entities
+    return extractor.extract(ParsedText(text=text, plain=True), path=path).entities
 
 
 def qualified(path: str, text: str) -> list[str]:

@@ -6,9 +6,11 @@ import logging
 
 import pytest
 
-from ragcorp.application.structure.refresh import extracted
+from ragcorp.application.documents.reading import DocumentReader
 from ragcorp.domain.documents import ParsedText
 from ragcorp.domain.structure.entities import DocumentStructure
+from ragcorp.infrastructure.parsing.chunker import StructureChunker
+from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 
 
 class Extractor:
@@ -17,22 +19,27 @@ class Extractor:
     def __init__(self, error: Exception | None = None) -> None:
         self._error = error
 
-    def extract(self, parsed: ParsedText, *, path: str, title: str) -> DocumentStructure:
+    def extract(self, parsed: ParsedText, *, path: str) -> DocumentStructure:
         if self._error is not None:
             raise self._error
-        return DocumentStructure(fingerprint=f"{parsed.text}|{path}|{title}")
+        return DocumentStructure(fingerprint=f"{parsed.text}|{path}")
+
+
+def extracted(extractor: Extractor) -> DocumentStructure:
+    reader = DocumentReader(parser=MultiFormatParser(), chunker=StructureChunker(), structure=extractor)
+    return reader.extract(ParsedText(text="x"), "a.go", "a.go")
 
 
 def test_what_an_extractor_finds_is_given_on() -> None:
-    found = extracted(Extractor(), ParsedText(text="x"), path="a.go", title="A")
-    assert found.fingerprint == "x|a.go|A"
+    found = extracted(Extractor())
+    assert found.fingerprint == "x|a.go"
 
 
 def test_a_document_whose_extraction_fails_has_no_entities_and_is_not_tried_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.ERROR):
-        found = extracted(Extractor(RecursionError("too deep")), ParsedText(text="x"), path="a.go", title="A")
+        found = extracted(Extractor(RecursionError("too deep")))
     assert found == DocumentStructure(fingerprint="structure-9", path="a.go")
     (record,) = caplog.records
     assert record.exc_info is not None

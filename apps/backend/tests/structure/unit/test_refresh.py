@@ -11,18 +11,15 @@ from uuid import UUID
 
 import pytest
 
-from ragcorp.application.structure.refresh import BATCH, RefreshedStructure, RefreshStructure, StructureWorker
+from ragcorp.application.structure.refresh import BATCH, RefreshedStructure, StructureWorker
 from ragcorp.domain.documents import ParsedText
 from ragcorp.domain.exceptions import ConfigurationError, ConflictError, RagcorpError, StorageUnavailableError
 from ragcorp.domain.ports.structure import UnstructuredDocument
 from ragcorp.domain.structure.entities import DocumentStructure
+from support.parsing.reading import refresh_of
 from support.structure.entities import entity
 
 pytestmark = pytest.mark.anyio
-
-
-def is_plain(filename: str) -> bool:
-    return filename.endswith(".py")
 
 
 @dataclass
@@ -30,11 +27,11 @@ class LineExtractor:
     """An entity a line; remembers what it was given, and on which threads."""
 
     fingerprint: str = "lines-1"
-    seen: list[tuple[str, str, bool]] = field(default_factory=list)
+    seen: list[tuple[str, bool]] = field(default_factory=list)
     threads: set[int] = field(default_factory=set)
 
-    def extract(self, parsed: ParsedText, *, path: str, title: str) -> DocumentStructure:
-        self.seen.append((path, title, parsed.plain))
+    def extract(self, parsed: ParsedText, *, path: str) -> DocumentStructure:
+        self.seen.append((path, parsed.plain))
         self.threads.add(threading.get_ident())
         entities = tuple(entity(f"{path}::{line}") for line in parsed.text.splitlines())
         return DocumentStructure(fingerprint=self.fingerprint, path=path, entities=entities)
@@ -74,7 +71,6 @@ def backlog_of(count: int) -> MemoryBacklog:
             document_id=UUID(int=number),
             content_hash=b"h",
             path=f"p{number}.py",
-            title=f"Title {number}",
             filename=f"f{number}.{'py' if number % 2 else 'md'}",
             parsed=ParsedText(text="one\ntwo"),
         )
@@ -85,13 +81,13 @@ def backlog_of(count: int) -> MemoryBacklog:
 
 async def test_every_document_is_extracted_once_and_progress_is_told() -> None:
     backlog, extractor = backlog_of(BATCH * 2 + 3), LineExtractor()
-    refresh = RefreshStructure(backlog=backlog, extractor=extractor, is_plain=is_plain)
+    refresh = refresh_of(backlog, extractor)
     told: list[tuple[int, int]] = []
     done = await refresh.refresh(on_progress=lambda *counts: told.append(counts))
     assert done == RefreshedStructure(documents=43, entities=86, waiting=0)
     assert told == [(0, 43), (20, 43), (40, 43), (43, 43)]
     assert len(extractor.seen) == 43
-    assert extractor.seen[:2] == [("p0.py", "Title 0", False), ("p1.py", "Title 1", True)]
+    assert extractor.seen[:2] == [("p0.py", False), ("p1.py", True)]
     assert threading.get_ident() not in extractor.threads
     again = await refresh.refresh()
     assert again == RefreshedStructure(documents=0, entities=0, waiting=0)
@@ -101,7 +97,7 @@ async def test_every_document_is_extracted_once_and_progress_is_told() -> None:
 async def test_each_look_goes_on_after_the_last_document_of_the_one_before() -> None:
     backlog = backlog_of(BATCH * 2 + 3)
     backlog.changed = {UUID(int=0), UUID(int=BATCH)}
-    done = await RefreshStructure(backlog=backlog, extractor=LineExtractor(), is_plain=is_plain).refresh()
+    done = await refresh_of(backlog, LineExtractor()).refresh()
     assert backlog.looked_after == [None, UUID(int=19), UUID(int=39), UUID(int=42)]
     assert done == RefreshedStructure(documents=41, entities=82, waiting=2)
 
@@ -109,7 +105,7 @@ async def test_each_look_goes_on_after_the_last_document_of_the_one_before() -> 
 async def test_documents_that_change_all_the_time_are_left_for_later() -> None:
     backlog = backlog_of(3)
     backlog.changed = set(backlog.documents)
-    done = await RefreshStructure(backlog=backlog, extractor=LineExtractor(), is_plain=is_plain).refresh()
+    done = await refresh_of(backlog, LineExtractor()).refresh()
     assert done == RefreshedStructure(documents=0, entities=0, waiting=3)
 
 
@@ -121,7 +117,7 @@ async def test_a_batch_in_whose_way_another_write_got_waits_and_the_rest_does_no
             return await super().save(structures)
 
     backlog = Deadlocked(backlog_of(BATCH + 3).documents)
-    done = await RefreshStructure(backlog=backlog, extractor=LineExtractor(), is_plain=is_plain).refresh()
+    done = await refresh_of(backlog, LineExtractor()).refresh()
     assert done == RefreshedStructure(documents=3, entities=6, waiting=BATCH)
 
 
@@ -133,7 +129,7 @@ async def test_what_another_undoes_at_once_is_told_and_not_chased() -> None:
             return saved
 
     backlog = Contested(backlog_of(5).documents)
-    done = await RefreshStructure(backlog=backlog, extractor=LineExtractor(), is_plain=is_plain).refresh()
+    done = await refresh_of(backlog, LineExtractor()).refresh()
     assert (done.documents, done.waiting) == (5, 5)
 
 
@@ -142,7 +138,7 @@ async def working(
     backlog: MemoryBacklog, *, look_seconds: float = 3600
 ) -> AsyncIterator[Callable[[], Awaitable[None]]]:
     """Run a worker; yield a wait until no document is due, which fails where the worker ends."""
-    refresh = RefreshStructure(backlog=backlog, extractor=LineExtractor(), is_plain=is_plain)
+    refresh = refresh_of(backlog, LineExtractor())
     task = asyncio.create_task(
         StructureWorker(refresh=refresh, retry_seconds=0, look_seconds=look_seconds).run(), name="structure worker"
     )

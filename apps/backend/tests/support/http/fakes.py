@@ -15,7 +15,7 @@ from ragcorp.application.documents.edit_chunk import EditChunk
 from ragcorp.application.documents.ingest import IngestDocument
 from ragcorp.application.documents.list import ListDocuments
 from ragcorp.application.documents.list_chunks import ListChunks
-from ragcorp.application.documents.preparation import DocumentLimits, DocumentPreparation
+from ragcorp.application.documents.preparation import DocumentPreparation
 from ragcorp.application.documents.restore import RestoreDocument
 from ragcorp.application.documents.revise import ReviseDocument
 from ragcorp.application.embedding.embed_pending import EmbedPending
@@ -47,7 +47,6 @@ from ragcorp.domain.search.requests import SearchMode, SearchRequest, SearchResp
 from ragcorp.domain.status import ContentCounts, Flag, PartStatus
 from ragcorp.infrastructure.files.repository import NoFileDocuments
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
-from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.interface.http.call import HttpServices
 from ragcorp.interface.http.monitoring.metrics import ServiceState
 from ragcorp.interface.use_cases import CollectionUseCases, GraphUseCases, ItemUseCases
@@ -56,6 +55,7 @@ from ragcorp.main.wiring.files import make_repository
 from support.http.storage import Fault, Faulty, Storage
 from support.memory.conversations import NO_PAGES
 from support.models.embedders import HashingEmbedder
+from support.parsing.reading import preparation_of
 from support.retrieval.searches import search_over
 from support.use_cases import USE_CASES, use_cases
 
@@ -194,11 +194,7 @@ class World:
 
     def services(self, **changes: Any) -> HttpServices:
         embedder = HashingEmbedder()
-        preparation = DocumentPreparation(
-            parser=MultiFormatParser(),
-            chunker=StructureChunker(max_tokens=64, overlap_tokens=0),
-            limits=DocumentLimits(),
-        )
+        preparation = preparation_of(chunker=StructureChunker(max_tokens=64, overlap_tokens=0))
         repository: Any = self.repository
         search = search_over(
             {

@@ -79,7 +79,6 @@ class PostgresStructureBacklog:
                 document_id=document_id,
                 content_hash=bytes(content_hash),
                 path=path,
-                title=title,
                 filename=filename,
                 parsed=ParsedText(text=text, title=title or None, page_starts=tuple(page_starts)),
             )

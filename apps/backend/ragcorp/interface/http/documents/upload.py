@@ -19,7 +19,6 @@ from ragcorp.interface.http.call import Call
 from ragcorp.interface.http.documents.schema import DocumentBody, DocumentFields
 from ragcorp.interface.http.protocol.bodies import (
     JSON,
-    allow_indexing,
     declared_length,
     media_type_of,
     read_body,
@@ -61,14 +60,11 @@ async def read_document(call: Call, external_id: str) -> IngestRequest:
     media_type = media_type_of(request)
     if media_type == JSON:
         body = await read_json(request, DocumentBody, limits)
-        document = document_of(external_id, body, default_language=default_language)
-        allow_indexing(request, limits, size=len(document.file.content))
-        return document
+        return document_of(external_id, body, default_language=default_language)
     if media_type == FORM:
         fields, file = await _read_form(request, limits)
     else:
         fields, file = DocumentFields(), await _read_file(request, media_type, limits)
-    allow_indexing(request, limits, size=len(file.content))
     if file.media_type in ("", UNKNOWN):
         file = SourceFile(content=file.content, media_type="", filename=file.filename or base_name(external_id))
     return IngestRequest(

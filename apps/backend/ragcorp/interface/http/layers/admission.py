@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from starlette.requests import ClientDisconnect, Request
@@ -27,13 +27,17 @@ WAITING_PER_SLOT = 25
 SLOTS_PER_PART = 4
 """A quarter of the slots is for parts of requests (``RequestSlot.part``), which no client waits for one by one."""
 
+SLOTS_PER_UPLOAD = 2
+"""Half of the slots is for uploads that are slow to read: the rest goes on answering."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limiters:
-    """The slots of ``requests``, of their ``parts`` (each uses a request's slot too) and of ``streams``."""
+    """The slots of ``requests`` and ``streams``, of ``parts`` and ``uploads`` (each uses a request's slot too)."""
 
     requests: SlotLimiter
     parts: SlotLimiter
+    uploads: SlotLimiter
     streams: SlotLimiter
 
     @classmethod
@@ -53,6 +57,7 @@ class Limiters:
         return cls(
             requests=queued(slots),
             parts=queued(max(1, slots // SLOTS_PER_PART)),
+            uploads=queued(max(1, slots // SLOTS_PER_UPLOAD)),
             streams=SlotLimiter(slots=limits.max_streams, on_busy=on_busy),
         )
 
@@ -90,13 +95,21 @@ class RequestSlot:
         """Take no slot for the request as a whole, but one for each ``part``."""
         self._decided = True
 
-    @asynccontextmanager
-    async def part(self, *, wait_seconds: float) -> AsyncIterator[None]:
+    def part(self, *, wait_seconds: float) -> AbstractAsyncContextManager[None]:
         """Use a slot of the parts, and one of the requests, inside the block. Raises BusyError."""
+        return self._held(self._limiters.parts, self._limiters.requests, wait_seconds=wait_seconds)
+
+    def upload(self, *, slow: bool, wait_seconds: float) -> AbstractAsyncContextManager[None]:
+        """Use a slot of the requests inside the block, and one of the uploads for a slow one. Raises BusyError."""
+        limiters = (self._limiters.uploads, self._limiters.requests) if slow else (self._limiters.requests,)
+        return self._held(*limiters, wait_seconds=wait_seconds)
+
+    @asynccontextmanager
+    async def _held(self, *limiters: SlotLimiter, wait_seconds: float) -> AsyncIterator[None]:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait_seconds
         async with AsyncExitStack() as slots:
-            for limiter in (self._limiters.parts, self._limiters.requests):
+            for limiter in limiters:
                 await limiter.acquire(self._key, wait_seconds=max(0.0, deadline - loop.time()))
                 slots.callback(limiter.release, self._key)
             yield

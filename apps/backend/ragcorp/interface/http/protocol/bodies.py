@@ -109,9 +109,10 @@ async def upload_time(request: Request, limits: HttpLimits) -> AsyncIterator[Non
     allow(request, limits.request_timeout_seconds)
 
 
-def allow_indexing(request: Request, limits: HttpLimits, *, size: int) -> None:
-    """Restart the request's time, extended by that of storing ``size`` bytes: a large document would always fail."""
-    allow(request, limits.request_timeout_seconds + size / INDEXED_BYTES_A_SECOND)
+def allow_indexing(request: Request, limits: HttpLimits, *, size: int, slow: bool) -> None:
+    """Restart the request's time, extended by that of reading and storing ``size`` bytes."""
+    seconds = limits.request_timeout_seconds + size / INDEXED_BYTES_A_SECOND
+    allow(request, seconds + limits.reading_seconds if slow else seconds)
 
 
 def allow(request: Request, seconds: float | None) -> None:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 class HttpLimits:
     """Bounds of a request. Times in seconds.
 
-    ``upload_timeout_seconds`` runs until the body is complete, ``request_timeout_seconds`` from then on;
-    ``bulk_batch_timeout_seconds`` is for one batch of a bulk request, ``write_timeout_seconds`` for one event to a slow
-    client. The stream of an answer begins after ``stream_begins_seconds`` at most. Use cases enforce
-    ``max_query_characters`` and ``max_limit``. A rate of 0 is none. ``allowed_hosts`` are lower case; None accepts any.
+    ``upload_timeout_seconds`` runs until the body is complete, ``request_timeout_seconds`` from then on, with
+    ``reading_seconds`` more for a file that is slow to read; ``bulk_batch_timeout_seconds`` is for one batch of a bulk
+    request, ``write_timeout_seconds`` for one event to a slow client. The stream of an answer begins after
+    ``stream_begins_seconds`` at most. Use cases enforce ``max_query_characters`` and ``max_limit``. A rate of 0 is
+    none. ``allowed_hosts`` are lower case; None accepts any.
     """
 
     max_body_bytes: int = 1024 * 1024
@@ -20,6 +21,7 @@ class HttpLimits:
     max_query_characters: int = 2000
     max_limit: int = 50
     request_timeout_seconds: float = 5.0
+    reading_seconds: float = 60.0
     ask_timeout_seconds: float = 5.0
     grep_timeout_seconds: float = 5.0
     upload_timeout_seconds: float = 60.0

@@ -93,7 +93,10 @@ class Problem:
         return {**body, **self.extra}
 
     def as_line(self) -> dict[str, Any]:
-        return {"code": self.code, "detail": self.detail, "errors": [error.as_json() for error in self.errors]}
+        reason = {} if self.reason is None else {"reason": self.reason}
+        return {
+            "code": self.code, "detail": self.detail, "errors": [error.as_json() for error in self.errors], **reason
+        }  # fmt: skip
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self.response(scope)(scope, receive, send)
@@ -146,16 +149,14 @@ def timed_out() -> Problem:
 def _of_domain(error: domain.RagcorpError) -> Problem:
     status = next(STATUS_BY_ERROR[kind] for kind in type(error).__mro__ if kind in STATUS_BY_ERROR)
     headers: dict[str, str] = {}
-    reason = None
+    reason = error.reason
     if isinstance(error, domain.SourceUnavailableError):
-        reason = error.reason
         headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
         if isinstance(error, domain.AnswererUnavailableError) and reason == "timeout":
             status = 504
     if isinstance(error, keys.UnauthenticatedError):
         headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, keys.TooManyRequestsError):
-        reason = error.reason
         headers["Retry-After"] = str(max(1, math.ceil(error.retry_after_seconds)))
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         logger.warning("%s: %s", error.code, reason or error.message)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from anyio.from_thread import start_blocking_portal
 
 from ragcorp.domain.embeddings import EmbeddingModel
+from support.fixtures.command_line import logging_restored
 from support.models.embedders import HashingEmbedder
 from support.models.openai_server import FakeOpenAI, openai_server
 from support.processes.command_line import Done, run_here
@@ -25,8 +26,8 @@ def hashing(name: str, dimensions: int) -> Callable[[str], Any]:
     return HashingEmbedder(model=EmbeddingModel(name=name, dimensions=dimensions)).vector
 
 
-@pytest.fixture
-def provider() -> Iterator[FakeOpenAI]:
+@contextmanager
+def two_models() -> Iterator[FakeOpenAI]:
     """A server of two models in a thread of its own."""
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(openai_server()) as fake:
         fake.vectors = {"old-model": hashing("old-model", 8), "new-model": hashing("new-model", 12)}
@@ -34,18 +35,15 @@ def provider() -> Iterator[FakeOpenAI]:
 
 
 @pytest.fixture
-def ragcorp(
-    provider: FakeOpenAI,
-    make_database: Callable[..., str],
-    postgres_server: Any,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Command:
-    """Run a command over a database with a few documents and their vectors of `old-model`."""
-    name = make_database()
+def provider() -> Iterator[FakeOpenAI]:
+    with two_models() as fake:
+        yield fake
+
+
+def connect_to(name: str, provider: FakeOpenAI, server: Any, patch: pytest.MonkeyPatch) -> None:
     for variable, value in {
-        "DATABASE_URL": postgres_server.dsn(name),
-        "DATABASE_OWNER_URL": postgres_server.dsn(name, role="ragcorp_owner"),
+        "DATABASE_URL": server.dsn(name),
+        "DATABASE_OWNER_URL": server.dsn(name, role="ragcorp_owner"),
         "EMBEDDING_PROVIDER": "openai",
         "EMBEDDING_MODEL": "old-model",
         "EMBEDDING_DIM": "8",
@@ -53,14 +51,35 @@ def ragcorp(
         "OPENAI_BASE_URL": provider.base_url,
         "OPENAI_API_KEY": KEY,
     }.items():
-        monkeypatch.setenv(variable, value)
-    assert run_here("migrate").code == 0
-    folder = tmp_path / "notas"
-    folder.mkdir()
+        patch.setenv(variable, value)
+
+
+@pytest.fixture(scope="module")
+def filled_database(
+    postgres_server: Any, keep_database: Callable[..., str], tmp_path_factory: pytest.TempPathFactory
+) -> str:
+    """The name of a database with a few documents and their vectors of `old-model`."""
+    name = keep_database()
+    folder = tmp_path_factory.mktemp("notas")
     for number in range(TEXTS):
         (folder / f"{number}.txt").write_text(f"La nota {number} habla de Acme.", encoding="utf-8")
-    assert run_here("ingest", str(folder)).code == 0
-    provider.seen.clear()
+    with two_models() as provider, pytest.MonkeyPatch.context() as patch, logging_restored():
+        connect_to(name, provider, postgres_server, patch)
+        assert run_here("migrate").code == 0
+        assert run_here("ingest", str(folder)).code == 0
+    return name
+
+
+@pytest.fixture
+def ragcorp(
+    provider: FakeOpenAI,
+    make_database: Callable[..., str],
+    filled_database: str,
+    postgres_server: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Command:
+    """Run a command over a clone of the filled database."""
+    connect_to(make_database(filled_database), provider, postgres_server, monkeypatch)
     return run_here
 
 
