@@ -32,8 +32,8 @@ HAS_VERSION_TABLE = "SELECT to_regclass('alembic_version') IS NOT NULL"
 ADD_VECTOR = "CREATE EXTENSION IF NOT EXISTS vector"
 
 STOP_OLDER_PROCESSES = (
-    f"Migration {row_level_security.REVISION} turns row-level security on: a process of an older version now "
-    "sees no rows and reports no error. Stop all of them."
+    f"Migration {row_level_security.REVISION} turns row-level security on: a process of an older version sees no rows "
+    "from now on, and reports no error. Stop all of them."
 )
 
 logger = logging.getLogger(__name__)
