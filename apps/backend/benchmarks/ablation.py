@@ -66,7 +66,7 @@ async def measure(evaluation: Evaluation, evaluation_set: EvaluationSet, names: 
         depth=20,
     )
     reports = report(evaluation_set, runs, resampling=Resampling(resamples=1, seed=7))
-    return {name: each.summary.metrics[METRIC].value for name, each in reports.items()}
+    return {name: item.summary.metrics[METRIC].value for name, item in reports.items()}
 
 
 async def execute(statement: str) -> None:
@@ -92,7 +92,7 @@ def environment(values: Mapping[str, str]) -> Iterator[None]:
 async def ablate(evaluation_set: EvaluationSet, options: EvaluationOptions, *, every: int) -> dict[str, float]:
     """Return nDCG@10 by the name of what is on or off."""
     everything = profiles()
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
 
     async def over(
         passages: EvaluationSet,
@@ -107,7 +107,7 @@ async def ablate(evaluation_set: EvaluationSet, options: EvaluationOptions, *, e
             if prepare is not None:
                 await prepare()
             values = await measure(evaluation, passages.every(every), names)
-            found.update({f"{name}{suffix}": value for name, value in values.items()})
+            result.update({f"{name}{suffix}": value for name, value in values.items()})
 
     await over(evaluation_set, [name for name in everything if name != "linear, plain cosine"])
     await over(evaluation_set, ["linear, plain cosine"], prepare=lambda: execute(ZERO_MEANS))
@@ -122,7 +122,7 @@ async def ablate(evaluation_set: EvaluationSet, options: EvaluationOptions, *, e
     for operator in ("and", "or"):
         with environment({"SPARSE_RANKING": "ts_rank_cd", "SPARSE_OPERATOR": operator}):
             await over(evaluation_set, ["sparse", "RRF"], f", by ts_rank_cd, words joined by {operator}")
-    return found
+    return result
 
 
 async def main() -> None:

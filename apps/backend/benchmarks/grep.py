@@ -118,11 +118,11 @@ class Bare:
             stdout=asyncio.subprocess.PIPE,
         )
         assert process.stdout is not None
-        found = 0
+        result = 0
         async for line in process.stdout:
-            found += json.loads(line)["type"] == "match"
+            result += json.loads(line)["type"] == "match"
         await process.wait()
-        return found
+        return result
 
 
 @dataclass(slots=True)

@@ -64,9 +64,9 @@ def resident_mib(service: Service) -> float:
     """Return the memory of the service and its children."""
     process = psutil.Process(service.pid)
     total = 0
-    for each in (process, *process.children(recursive=True)):
+    for item in (process, *process.children(recursive=True)):
         try:
-            total += each.memory_info().rss
+            total += item.memory_info().rss
         except psutil.NoSuchProcess:
             continue
     return round(total / 2**20, 1)

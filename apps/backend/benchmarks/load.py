@@ -66,21 +66,21 @@ class Outcome:
 
     def complaints(self) -> list[str]:
         """Return what must not be; nothing if all is well."""
-        found = [f"{count} x {status}" for status, count in self.statuses.items() if not status.endswith(" 200")]
+        result = [f"{count} x {status}" for status, count in self.statuses.items() if not status.endswith(" 200")]
         if self.before is None or self.after is None:
-            return [*found, "the load never ran"]
+            return [*result, "the load never ran"]
         files = _median([sample.files for sample in self._quarter(1)])
         if _median([sample.files for sample in self._quarter(3)]) > files + SPARE_FILES:
-            found.append("open files and sockets grow")
+            result.append("open files and sockets grow")
         if self.after.files > files:
-            found.append(f"{self.after.files} files are open after the load, {files} were under it")
+            result.append(f"{self.after.files} files are open after the load, {files} were under it")
         most = max(sample.backends for sample in self.samples)
         if most > (allowed := self.pool_size + OTHER_CONNECTIONS):
-            found.append(f"{most} connections to the database, and the pool has {self.pool_size} (allowed: {allowed})")
+            result.append(f"{most} connections to the database, and the pool has {self.pool_size} (allowed: {allowed})")
         grown = _median([s.resident for s in self._quarter(3)]) - _median([s.resident for s in self._quarter(1)])
         if len(self.samples) >= SAMPLES_OF_A_PLATEAU and grown > GROWTH_BYTES:
-            found.append(f"memory grew by {grown // 1024**2} MiB between the second and the last quarter")
-        return found
+            result.append(f"memory grew by {grown // 1024**2} MiB between the second and the last quarter")
+        return result
 
     def _quarter(self, number: int) -> Sequence[Sample]:
         size = max(1, len(self.samples) // 4)
@@ -219,13 +219,13 @@ def main() -> None:
         [
             {
                 "moment": name,
-                "MiB": found.resident // 1024**2,
-                "files": found.files,
-                "threads": found.threads,
-                "connections": found.backends,
+                "MiB": result.resident // 1024**2,
+                "files": result.files,
+                "threads": result.threads,
+                "connections": result.backends,
             }
-            for name, found in samples
-            if found is not None
+            for name, result in samples
+            if result is not None
         ],
     )
     complaints = outcome.complaints()

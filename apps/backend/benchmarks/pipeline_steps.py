@@ -56,10 +56,10 @@ def make_case(size: int, *, seed: int) -> Case:
             score_type="x",
             hits=tuple(
                 Hit(item_id=name, collection=collection, score=1.0 / place)
-                for place, (name, collection) in enumerate(found, start=1)
+                for place, (name, collection) in enumerate(results, start=1)
             ),
         )
-        for source, found in held.items()
+        for source, results in held.items()
     ]
     keys = [(name, collection, 0) for name, collection in passages]
     descriptions = {}
@@ -103,19 +103,19 @@ def timed(case: Case, features: Features) -> dict[str, float]:
         return result
 
     def fused() -> list[Candidate]:
-        known = case.descriptions
+        existing = case.descriptions
         return [
-            Candidate(fused=item, score=item.score, description=known[item.hit.key])
+            Candidate(fused=item, score=item.score, description=existing[item.hit.key])
             for item in RankFusionService().fuse(case.lists)
         ]
 
-    found = taken("fusion", fused)
-    shuffled = random.Random(0).sample(found, len(found))
+    results = taken("fusion", fused)
+    shuffled = random.Random(0).sample(results, len(results))
     taken("bare sort", lambda: sorted(shuffled, key=lambda each: (-each.score, each.key)))
-    found = taken("decay", lambda: TemporalDecay().apply(found, now=NOW).candidates)
-    found = taken("deduplication", lambda: deduplicated(found).candidates)
-    found = taken("visibility", lambda: only_readable(found, principal=PRINCIPAL).candidates)
-    taken("diversification", lambda: Diversification().apply(found, features).candidates)
+    results = taken("decay", lambda: TemporalDecay().apply(results, now=NOW).candidates)
+    results = taken("deduplication", lambda: deduplicated(results).candidates)
+    results = taken("visibility", lambda: only_readable(results, principal=PRINCIPAL).candidates)
+    taken("diversification", lambda: Diversification().apply(results, features).candidates)
     spent["all steps"] = sum(value for step, value in spent.items() if step != "bare sort")
     return spent
 

@@ -182,14 +182,14 @@ class RawSearch:
         return [row for row in rows if row[0] is not None], mass or 0.0
 
     def _contents(self, ids: list[int]) -> list[int]:
-        found = {row[0]: row for row in self._rows(self.contents_sql, {"ids": ids})}
-        return [chunk_id for chunk_id in ids if chunk_id in found]
+        results = {row[0]: row for row in self._rows(self.contents_sql, {"ids": ids})}
+        return [chunk_id for chunk_id in ids if chunk_id in results]
 
     def plan(self, statement: str, query: Query) -> dict[str, Any]:
         """Run the statement as prepared and return its plan with what was done (EXPLAIN's JSON)."""
         values = self._values | {"query": query.text, "embedding": Vector(list(query.vector))}
         names = list(dict.fromkeys(PLACEHOLDER.findall(statement)))
-        numbered = PLACEHOLDER.sub(lambda found: f"${names.index(found[1]) + 1}", statement)
+        numbered = PLACEHOLDER.sub(lambda results: f"${names.index(results[1]) + 1}", statement)
         arguments = sql.SQL(", ").join([sql.Literal(values[name]) for name in names])
         self._connection.execute("DEALLOCATE ALL", prepare=False)
         self._connection.execute(f"PREPARE explained AS {numbered}".encode(), prepare=False)

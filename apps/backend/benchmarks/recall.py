@@ -79,11 +79,11 @@ async def measured(
     recalls, short, foreign = [], 0, 0
     for number, (query, response) in enumerate(zip(queries, responses, strict=True)):
         selected = allowed[workspaces[number % len(workspaces)]]
-        found = {int(hit.chunk.id) for hit in response.hits}
+        results = {int(hit.chunk.id) for hit in response.hits}
         wanted = exact.nearest(query, selected)
-        recalls.append(len(found & wanted) / len(wanted) if wanted else 1.0)
-        short += len(found) < min(LIMIT, len(selected))
-        foreign += len(found - set(selected.tolist()))
+        recalls.append(len(results & wanted) / len(wanted) if wanted else 1.0)
+        short += len(results) < min(LIMIT, len(selected))
+        foreign += len(results - set(selected.tolist()))
     return {
         "filter": filter_name,
         "chunks that pass": round(float(np.mean([len(ids) for ids in allowed.values()]))),

@@ -93,7 +93,7 @@ def analyse(admin_dsn: str) -> None:
 
 def found_at(hydration: Hydration, question: Question) -> int | None:
     """Return the position of the first right entity."""
-    return next((n for n, each in enumerate(hydration.entities, 1) if each.planned.entity.key in question.right), None)
+    return next((n for n, item in enumerate(hydration.entities, 1) if item.planned.entity.key in question.right), None)
 
 
 async def recall(
@@ -135,8 +135,8 @@ async def recall(
     ]
     for kind in (*KINDS, "all"):
         hits = [
-            any(each.entity.key in question.right for each in found)
-            for question, found in nearest
+            any(each.entity.key in question.right for each in results)
+            for question, results in nearest
             if kind in (question.kind, "all")
         ]
         rows.append(
@@ -157,7 +157,7 @@ def server_cpu(dsn: str) -> float | None:
     if not all(stat.is_file() for stat in stats):
         return None
     fields = [stat.read_text().rpartition(")")[2].split() for stat in stats]
-    return sum(int(each[11]) + int(each[12]) for each in fields) / os.sysconf("SC_CLK_TCK")
+    return sum(int(item[11]) + int(item[12]) for item in fields) / os.sysconf("SC_CLK_TCK")
 
 
 async def planning(

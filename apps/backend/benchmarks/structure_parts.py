@@ -108,8 +108,8 @@ def read_questions() -> tuple[str, list[Question]]:
     """Return the package's name, and what is asked about it."""
     content = json.loads(QUESTIONS.read_text())
     return content["package"], [
-        Question(kind=each["kind"], language=each["language"], text=each["question"], right=tuple(each["right"]))
-        for each in content["questions"]
+        Question(kind=item["kind"], language=item["language"], text=item["question"], right=tuple(item["right"]))
+        for item in content["questions"]
     ]
 
 
@@ -118,10 +118,10 @@ def copy_code(package: str, folder: Path, questions: Sequence[Question], *, enti
 
     What is extracted is timed as it is copied, file by file, after a first one that loads grammar and tokenizer.
     """
-    found = importlib.util.find_spec(package)
-    if found is None or not found.submodule_search_locations:
+    result = importlib.util.find_spec(package)
+    if result is None or not result.submodule_search_locations:
         raise SystemExit(f"{package} is not installed: pip install 'ragcorp[tui]'")
-    source = Path(found.submodule_search_locations[0])
+    source = Path(result.submodule_search_locations[0])
     extractor = TreeSitterExtractor(tokenizer=SplintrTokenizer())
     extractor.extract(ParsedText(text="def warm():\n    return 1\n"), path="warm.py")
     paths = sorted(path.relative_to(source) for path in source.rglob("*.py"))

@@ -41,7 +41,7 @@ async def ask(page: Page, question: str) -> Locator:
 
 
 def asked(page: Page) -> list[dict[str, object]]:
-    return [json.loads(each.post_data or "{}") for each in watch_of(page).requests if each.url.endswith("/ask")]
+    return [json.loads(item.post_data or "{}") for item in watch_of(page).requests if item.url.endswith("/ask")]
 
 
 async def test_one_action_leads_from_an_answer_to_its_passage(library: PageService, open_page: OpenPage) -> None:

@@ -32,17 +32,17 @@ async def test_a_fault_of_the_page_is_seen(library: PageService, open_page: Open
     await page.evaluate(f"() => {{ try {{ {does} }} catch (error) {{ }} }}")
     await page.wait_for_timeout(50)
     for _ in range(100):
-        if any(seen in each for each in watch.found):
+        if any(seen in item for item in watch.found):
             break
         await page.wait_for_timeout(50)
-    assert any(seen in each for each in watch.found), watch.found
+    assert any(seen in item for item in watch.found), watch.found
     watch.expect(".")
 
 
 async def test_a_fault_of_accessibility_is_seen(library: PageService, open_page: OpenPage) -> None:
     page = await open_page(library)
     await page.evaluate("document.body.append(document.createElement('button'))")
-    assert any("button-name" in each for each in await accessibility_faults(page))
+    assert any("button-name" in item for item in await accessibility_faults(page))
 
 
 async def test_the_keys_are_of_two_workspaces(keyed: PageService) -> None:
@@ -51,5 +51,5 @@ async def test_the_keys_are_of_two_workspaces(keyed: PageService) -> None:
         names = {}
         for workspace in (SALES, LEGAL):
             answer = await client.get("/documents", headers={"Authorization": f"Bearer {keyed.keys[workspace]}"})
-            names[workspace] = {each["external_id"] for each in answer.json()["documents"]}
+            names[workspace] = {item["external_id"] for item in answer.json()["documents"]}
     assert names == {SALES: {"precios.md"}, LEGAL: {"pleito.md"}}

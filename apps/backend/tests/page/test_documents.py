@@ -69,8 +69,8 @@ def upload_of(page: Page, name: str) -> Locator:
 async def names_in(service: PageService, *, key: str | None = None, prefix: str = "") -> list[str]:
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
     async with service.client() as client:
-        found = await client.get("/documents", params={"limit": 200, "prefix": prefix}, headers=headers)
-        return sorted(each["external_id"] for each in found.raise_for_status().json()["documents"])
+        result = await client.get("/documents", params={"limit": 200, "prefix": prefix}, headers=headers)
+        return sorted(item["external_id"] for item in result.raise_for_status().json()["documents"])
 
 
 async def test_a_folder_goes_in_and_each_file_tells_how_it_fared(
@@ -135,18 +135,18 @@ async def test_nothing_is_lost_where_the_database_and_the_network_fail(serve: Se
 async def test_what_is_deleted_comes_back_after_a_reload_and_in_another_tab(serve: Serve, open_page: OpenPage) -> None:
     service = await serve(documents=True)
     page, other = await open_page(service, "#/documents"), await open_page(service, "#/documents")
-    for each in (page, other):
-        watch_of(each).expect(r"status of (404|503)")
+    for item in (page, other):
+        watch_of(item).expect(r"status of (404|503)")
     first, second, third = (await names_in(service))[:3]
 
     # one, by two people at once: it is deleted and comes back for both
-    for each in (page, other):
-        await each.get_by_role("button", name=f"Borrar {first}", exact=True).click()
-        await expect(each.get_by_role("region", name="Documentos borrados hace un momento")).to_contain_text("Borrado:")
-    for each in (page, other):
-        await expect(each.get_by_role("button", name="Deshacer")).to_be_focused()
-        await each.keyboard.press("Enter")
-        await expect(each.get_by_role("row").filter(has_text=first).get_by_role("link")).to_be_focused()
+    for item in (page, other):
+        await item.get_by_role("button", name=f"Borrar {first}", exact=True).click()
+        await expect(item.get_by_role("region", name="Documentos borrados hace un momento")).to_contain_text("Borrado:")
+    for item in (page, other):
+        await expect(item.get_by_role("button", name="Deshacer")).to_be_focused()
+        await item.keyboard.press("Enter")
+        await expect(item.get_by_role("row").filter(has_text=first).get_by_role("link")).to_be_focused()
 
     # several at once; after a reload the way back is the list of the deleted
     for name in (first, second, third):

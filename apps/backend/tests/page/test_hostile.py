@@ -62,7 +62,7 @@ async def test_an_answer_is_text(speaking: PageService, open_page: OpenPage) -> 
 async def test_an_answer_is_text_whatever_the_service_lets_through(library: PageService, open_page: OpenPage) -> None:
     """The service makes angles and controls of an answer harmless; the page does not rest on that."""
     said = "".join(
-        f"event: message\ndata: {json.dumps({'delta': each})}\n\n" for each in (IMAGE, SCRIPT, BIDI, LONG_WORD)
+        f"event: message\ndata: {json.dumps({'delta': item})}\n\n" for item in (IMAGE, SCRIPT, BIDI, LONG_WORD)
     )
     page = await open_page(library, "#/ask", width=NARROW)
     await page.route("**/ask", lambda route: route.fulfill(content_type="text/event-stream", body=said))

@@ -32,7 +32,7 @@ async def test_the_keyboard_alone_finds_a_passage_and_says_why(library: PageServ
     await expect(passages).to_have_count(10)
     assert page.url.endswith("#/search?q=plazo+de+entrega")
     marked = await passages.first.locator("mark").all_inner_texts()
-    assert {each.lower() for each in marked} & {"plazo", "plazos", "entrega", "entregas"}
+    assert {item.lower() for item in marked} & {"plazo", "plazos", "entrega", "entregas"}
     assert await accessibility_faults(page) == []
 
     await page.keyboard.press("ArrowDown")

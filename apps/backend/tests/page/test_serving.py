@@ -37,7 +37,7 @@ async def test_the_first_load_is_small(
 ) -> None:
     page = await open_page(library)
     await page.wait_for_load_state("networkidle")
-    sent = {each.url: (await each.request.sizes())["responseBodySize"] for each in watch_of(page).responses}
+    sent = {item.url: (await item.request.sizes())["responseBodySize"] for item in watch_of(page).responses}
     assert len(sent) >= 3
     assert 0 < sum(sent.values()) < FIRST_LOAD
     first_paint, interactive = await page.evaluate(
@@ -55,7 +55,7 @@ async def test_every_section_opens_and_asks_nobody_else(library: PageService, op
     for address in ("#/documents", "#/search"):
         await page.go_back()
         assert page.url.endswith(address)
-    assert {urlsplit(each.url).netloc for each in watch_of(page).requests} == {urlsplit(library.url).netloc}
+    assert {urlsplit(item.url).netloc for item in watch_of(page).requests} == {urlsplit(library.url).netloc}
 
 
 async def test_nothing_of_it_stays_with_the_browser(library: PageService, open_page: OpenPage) -> None:

@@ -74,8 +74,8 @@ async def test_in_prompts(client: httpx.AsyncClient, world: World) -> None:
 async def test_titles_name_the_file(client: httpx.AsyncClient, world: World) -> None:
     body = {"text": TEXT, "title": "local_file", "metadata": {"file_path": REAL, "source_system": "local_file"}}
     await client.put("/documents/local_file", json=body)
-    found = await search(client)
-    assert (found["title"], found["citation"]["title"]) == ("acme.md", "acme.md")
+    results = await search(client)
+    assert (results["title"], results["citation"]["title"]) == ("acme.md", "acme.md")
     (citation,) = (await client.post("/ask", json={"query": "¿plazo?"})).json()["citations"]
     assert citation["title"] == "acme.md"
     assert "local_file" not in str(chat_messages(world.answerer.prompts[0])[1]["content"])

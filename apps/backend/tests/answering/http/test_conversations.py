@@ -78,7 +78,7 @@ async def test_a_history_that_is_out_is_named(talking: httpx.AsyncClient, world:
     world.history.fault.error = StorageUnavailableError("out", reason="unreachable")
     answer = await talking.post("/ask", json={"query": FIRST, "conversation_id": "c1"})
     assert answer.status_code == 200
-    assert [(each["source"], each["reason"]) for each in answer.json()["degraded"]] == [("history", "unreachable")]
+    assert [(item["source"], item["reason"]) for item in answer.json()["degraded"]] == [("history", "unreachable")]
     assert not answer.json()["abstained"]
 
 

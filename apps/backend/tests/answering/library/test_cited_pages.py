@@ -26,8 +26,8 @@ def pdf(pages: list[str]) -> bytes:
 
 
 async def citation(rag: Any, question: str) -> Any:
-    (found,) = (await rag.ask(question)).citations
-    return found
+    (result,) = (await rag.ask(question)).citations
+    return result
 
 
 async def test_each_quotation_stands_on_its_own_page(open_rag: OpenRag) -> None:

@@ -49,8 +49,8 @@ class FoundAlready:
 
     async def search(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
         hits = tuple(
-            SearchHit(rank=rank, score=1.0, score_type="test", chunk=found, sources=())
-            for rank, found in enumerate(self._chunks, start=1)
+            SearchHit(rank=rank, score=1.0, score_type="test", chunk=result, sources=())
+            for rank, result in enumerate(self._chunks, start=1)
         )
         return SearchResponse(mode_used=SearchMode.DENSE, hits=hits, reports=())
 
@@ -86,7 +86,7 @@ async def ask(answerer: OpenAIAnswerer, question: str = QUESTION, *contents: str
 
 
 def prompt_of(*chunks: Chunk, question: str = QUESTION) -> AnswerPrompt:
-    passages = tuple(Passage(n=n, chunk=found) for n, found in enumerate(chunks, start=1))
+    passages = tuple(Passage(n=n, chunk=result) for n, result in enumerate(chunks, start=1))
     return AnswerPrompt(question=question, language="es", workspace="default", passages=passages)
 
 

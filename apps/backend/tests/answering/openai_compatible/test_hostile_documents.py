@@ -240,7 +240,7 @@ async def test_what_a_hostile_model_writes_is_data(server: FakeOpenAI, answerer:
     assert "evil.example/" not in text
     assert not re.search(r"\]\(|<[/!?A-Za-z|]|https?://|www\.|javascript:|data:t|[0-9a-f]{16}|99|[⑨٩【［]", text)
     assert not re.search(r"^\s*\[[^\]]*\]:", text, re.MULTILINE)
-    assert all(each == "\n" or unicodedata.category(each) not in ("Cc", "Cf", "Co") for each in text)
+    assert all(item == "\n" or unicodedata.category(item) not in ("Cc", "Cf", "Co") for item in text)
     # however it is cut, the answer is the same
     server.pieces = list("".join(WRITTEN[name]))
     assert (await asked(answerer, turn(SOURCE), turn("Dos.", id="2")))[1] == answer

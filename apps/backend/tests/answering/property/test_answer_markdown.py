@@ -99,8 +99,8 @@ def shown(text: str, *cuts: int) -> str:
 
 
 def kinds(tokens: list[Token]) -> set[str]:
-    found = {token.type for token in tokens}
-    return found.union(*(kinds(token.children) for token in tokens if token.children))
+    result = {token.type for token in tokens}
+    return result.union(*(kinds(token.children) for token in tokens if token.children))
 
 
 def test_the_parser_sees_what_is_hostile() -> None:

@@ -67,7 +67,7 @@ def test_nothing_is_left_that_cites_loads_or_leads_elsewhere(text: str) -> None:
     for address in re.findall(r"(?:https?://|\bwww\.)[a-z0-9][^\s<]*", shown, re.IGNORECASE):
         assert SOURCE.find(address.rstrip("*_`.,;:!?)]}'…")) >= 0
     assert not re.search("END-[0-9a-f]{16}|&#?\\w{1,32};", shown)
-    assert all(each in "\n\t\u200c\u200d" or unicodedata.category(each) not in ("Cc", "Cf", "Cs") for each in shown)
+    assert all(item in "\n\t\u200c\u200d" or unicodedata.category(item) not in ("Cc", "Cf", "Cs") for item in shown)
 
 
 @given(st.text("ab ().,¡\n<", max_size=30))

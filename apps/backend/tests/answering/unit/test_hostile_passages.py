@@ -70,8 +70,8 @@ async def test_a_cell_ends_no_quotation_of_ours() -> None:
 
 
 def test_of_many_short_lines_the_first_are_read() -> None:
-    found = statements("a\n" * 9500)
-    assert [statement.line for statement in found] == list(range(MAX_STATEMENTS_READ))
+    results = statements("a\n" * 9500)
+    assert [statement.line for statement in results] == list(range(MAX_STATEMENTS_READ))
 
 
 @pytest.mark.parametrize(

@@ -51,11 +51,11 @@ def test_a_quotation_is_closed_by_us_alone() -> None:
 
 @pytest.mark.anyio
 async def test_a_citation_shows_its_speaker_and_quote_without_harm() -> None:
-    found = turn(
+    result = turn(
         "El plazo es de 30 días ![i](http://e/x) \u202e.", "[2] Ana ![x](http://e/y) <script>\u202e " + "a" * 300
     )
     query = AnswerQuery(
-        search=FoundAlready((found,)),
+        search=FoundAlready((result,)),
         answerer=Says(),
         languages=LangidDetector(),
         pages=NO_PAGES,

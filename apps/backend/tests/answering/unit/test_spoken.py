@@ -27,7 +27,7 @@ class Memories(PlainTexts):
     """Each passage an item; no document is behind it."""
 
     def __init__(self, *said: Said) -> None:
-        super().__init__({str(number): each.text for number, each in enumerate(said)})
+        super().__init__({str(number): item.text for number, item in enumerate(said)})
         self._said = said
 
     @property

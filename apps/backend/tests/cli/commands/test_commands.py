@@ -204,8 +204,8 @@ def test_doctor_names_a_missing_extra_and_what_goes_without_it(
     ragcorp: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "watchfiles" else object())
-    found = {check["name"]: check for check in ragcorp("doctor", "--json").json["checks"]}
-    missing = found["extra 'files'"]
+    results = {check["name"]: check for check in ragcorp("doctor", "--json").json["checks"]}
+    missing = results["extra 'files'"]
     assert missing["status"] == "warning"
     assert "--watch" in missing["detail"]
     assert "pip install 'ragcorp[files]'" in missing["remedy"]

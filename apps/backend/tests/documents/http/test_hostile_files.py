@@ -47,7 +47,7 @@ async def send(client: httpx.AsyncClient, name: str, content: bytes, *, media_ty
 
 
 async def names(client: httpx.AsyncClient) -> list[str]:
-    return sorted(each["external_id"] for each in (await client.get("/documents")).json()["documents"])
+    return sorted(item["external_id"] for item in (await client.get("/documents")).json()["documents"])
 
 
 async def test_hostile_uploads_and_what_goes_on_meanwhile(client: httpx.AsyncClient) -> None:

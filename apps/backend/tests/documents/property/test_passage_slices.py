@@ -69,14 +69,14 @@ def test_an_added_passage_is_parted_by_blank_lines(text: str, data: st.DataObjec
 
 
 def findable(text: str) -> list[Chunk]:
-    found = []
+    result = []
     for chunk in chunks_of(text, overlap=0):
         try:
             slice_of(chunk, text)
         except ConflictError:
             continue
-        found.append(chunk)
-    return found
+        result.append(chunk)
+    return result
 
 
 def test_the_same_words_in_another_line_are_another_passage() -> None:
@@ -117,8 +117,8 @@ def test_equal_passages_of_a_line_are_told_apart_by_their_order() -> None:
         chunk_index=2, content="Sí.", heading_path=(), line_start=2, line_end=2, page_start=None, page_end=None,
         token_count=1,
     )  # fmt: skip
-    found = [slice_among(chunk_of(draft), text, position=position, count=3) for position in range(3)]
-    assert found == [(2, 5), (6, 9), (10, 13)]
+    result = [slice_among(chunk_of(draft), text, position=position, count=3) for position in range(3)]
+    assert result == [(2, 5), (6, 9), (10, 13)]
     for count in (1, 2, 4):
         with pytest.raises(ConflictError):
             slice_among(chunk_of(draft), text, position=0, count=count)

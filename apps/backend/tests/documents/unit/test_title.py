@@ -25,5 +25,5 @@ def test_a_files_name_is_added_as_far_as_it_says_more(found: str, external_id: s
 
 
 def test_a_title_keeps_to_its_limit() -> None:
-    for found in ("", "Título " * 200):
-        assert len(document_title(found, external_id="x" * 490 + ".md")) <= MAX_TITLE
+    for result in ("", "Título " * 200):
+        assert len(document_title(result, external_id="x" * 490 + ".md")) <= MAX_TITLE

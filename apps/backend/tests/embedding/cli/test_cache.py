@@ -65,7 +65,7 @@ def test_status_says_what_is_cached(ragcorp: Command, dsn: str) -> None:
 
 def test_prune_counts_then_removes_and_searches_find_what_they_found(ragcorp: Command, dsn: str) -> None:
     before = ragcorp("embeddings", "status", "--json").json["vectors"]
-    found = ragcorp("search", "Acme Corporation", "--mode=dense", "--json").json["results"]
+    result = ragcorp("search", "Acme Corporation", "--mode=dense", "--json").json["results"]
     age(dsn, days=40, of=2)
     dry = ragcorp("embeddings", "prune", "--unused-days=30", "--dry-run", "--json")
     assert (dry.code, dry.json) == (0, {"unused": 2, "pruned": 0, "dry_run": True})
@@ -75,7 +75,7 @@ def test_prune_counts_then_removes_and_searches_find_what_they_found(ragcorp: Co
     assert "Pruning: 2 of 2 vectors" in done.err
     assert ragcorp("embeddings", "status", "--json").json["vectors"] == before - 2
     assert ragcorp("embeddings", "prune", "--unused-days=30", "--json").json["unused"] == 0
-    assert ragcorp("search", "Acme Corporation", "--mode=dense", "--json").json["results"] == found != []
+    assert ragcorp("search", "Acme Corporation", "--mode=dense", "--json").json["results"] == result != []
     assert ragcorp("embeddings", "prune", "--unused-days=0", "--json").json["pruned"] == before - 2
     assert ragcorp("embeddings", "status", "--json").json["vectors"] == 0
 

@@ -18,8 +18,8 @@ STORED = "SELECT distance_threshold FROM embedding_models WHERE name = %s"
 
 
 def stored(dsn: str, name: str = DEFAULT_MODEL[0]) -> float | None:
-    found: float | None = one(dsn, STORED, name)
-    return found
+    result: float | None = one(dsn, STORED, name)
+    return result
 
 
 def test_a_new_database_knows_the_local_models_distance(empty_owner_dsn: str) -> None:
@@ -65,9 +65,9 @@ async def test_a_calibrated_distance_stays_and_is_told_with_the_active_model(emp
         unmeasured = Calibration(deviation=0.075, queries=10, passages=50)
         await store.store_calibration(unmeasured, model=model)
         migrate(empty_owner_dsn, embedding_model=DEFAULT_MODEL)
-        found = await active_model(database, configured=model)
-    assert isinstance(found, ActiveModel)
-    assert (found.evidence_weight, found.distance_threshold) == (0.3, 0.25)
+        result = await active_model(database, configured=model)
+    assert isinstance(result, ActiveModel)
+    assert (result.evidence_weight, result.distance_threshold) == (0.3, 0.25)
 
 
 @pytest.mark.parametrize("distance", [0, -0.1, 2.1])

@@ -115,8 +115,8 @@ async def test_a_row_that_another_holds_is_read_all_the_same(
     await keep(cache, database, "held", "free", days=2)
     async with await psycopg.AsyncConnection.connect(dsn) as other:
         await other.execute("SELECT FROM embedding_cache WHERE content_hash = %s FOR UPDATE", [key("held")])
-        found = await cache.get([key("held"), key("free")], model=TEST_MODEL, workspace="default")
-        assert set(found) == {key("held"), key("free")}
+        results = await cache.get([key("held"), key("free")], model=TEST_MODEL, workspace="default")
+        assert set(results) == {key("held"), key("free")}
         used = await versions(database)
         assert used[key("held")][1] > 86_400 > used[key("free")][1]
         assert await cache.prune(days=1, model=None, limit=9) == 0
@@ -134,14 +134,14 @@ async def test_models_of_one_name_or_one_width_never_serve_one_another(
         vectors = PassageVectors(embedder=embedder, cache=cache, memory=memory)
         made = await vectors.of(passages)
         assert sorted(embedder.embedded) == ["dos", "uno"]
-        await cache.put({each[1]: vector for each, vector in made.items()}, model=embedder.model, workspace="default")
+        await cache.put({item[1]: vector for item, vector in made.items()}, model=embedder.model, workspace="default")
     await cache.put({key("tres"): EAST}, model=OTHER_NAME, workspace="default")
     for embedder in embedders:
         served = Served()
-        found = await PassageVectors(embedder=embedder, cache=cache, observer=served).of(passages)
+        results = await PassageVectors(embedder=embedder, cache=cache, observer=served).of(passages)
         assert served.counts == {"passage database": 2}
-        for each, text in passages.items():
-            assert found[each] == pytest.approx(embedder.vector(text), abs=1e-6)
+        for item, text in passages.items():
+            assert results[item] == pytest.approx(embedder.vector(text), abs=1e-6)
     assert await cache.get([key("tres")], model=TEST_MODEL, workspace="default") == {}
     assert await cache.get([key("tres")], model=OTHER_NAME, workspace="there") == {}
 
@@ -290,8 +290,8 @@ async def test_readers_writers_and_prunes_do_not_get_in_one_anothers_way(
 
     async def read(turn: int) -> None:
         some = keys[turn:] + keys[:turn]
-        found = await cache.get(some, model=TEST_MODEL, workspace="default")
-        assert {vector[0] for vector in found.values()} <= {1.0, 0.5}
+        result = await cache.get(some, model=TEST_MODEL, workspace="default")
+        assert {vector[0] for vector in result.values()} <= {1.0, 0.5}
         await cache.put(dict.fromkeys(some, towards(0.5)), model=TEST_MODEL, workspace="default")
 
     await asyncio.gather(

@@ -137,11 +137,11 @@ async def test_the_cache_knows_workspace_model_and_width(database: Database) -> 
     vectors = {b"a" * 32: EAST, b"b" * 32: towards(0.6)}
     await cache.put(vectors, model=TEST_MODEL, workspace="default")
     await cache.put({b"a" * 32: towards(0.0)}, model=TEST_MODEL, workspace="default")
-    found = await cache.get([*vectors, b"c" * 32], model=TEST_MODEL, workspace="default")
-    assert set(found) == set(vectors)
-    assert found[b"a" * 32] == EAST
-    assert found[b"b" * 32] == pytest.approx(towards(0.6), abs=1e-6)
-    assert math.isclose(math.fsum(value * value for value in found[b"b" * 32]), 1.0, abs_tol=1e-6)
+    results = await cache.get([*vectors, b"c" * 32], model=TEST_MODEL, workspace="default")
+    assert set(results) == set(vectors)
+    assert results[b"a" * 32] == EAST
+    assert results[b"b" * 32] == pytest.approx(towards(0.6), abs=1e-6)
+    assert math.isclose(math.fsum(value * value for value in results[b"b" * 32]), 1.0, abs_tol=1e-6)
     assert await cache.get(list(vectors), model=TEST_MODEL, workspace="other") == {}
     for model in (EmbeddingModel(name="other", dimensions=8), EmbeddingModel(name=TEST_MODEL.name, dimensions=9)):
         assert await cache.get(list(vectors), model=model, workspace="default") == {}

@@ -66,8 +66,8 @@ async def fetch(database: Database, query: str) -> list[Any]:
 async def known(database: Database, *texts: str, workspace: str = "default") -> set[str]:
     """Return those texts that the worker would not embed again."""
     hashes = {hashlib.sha256(text.encode()).digest(): text for text in texts}
-    found = await PostgresEmbeddingCache(database=database).get(list(hashes), model=TEST_MODEL, workspace=workspace)
-    return {hashes[key] for key in found}
+    results = await PostgresEmbeddingCache(database=database).get(list(hashes), model=TEST_MODEL, workspace=workspace)
+    return {hashes[key] for key in results}
 
 
 async def test_an_item_waits_for_the_worker_whatever_others_hide_or_forgot(

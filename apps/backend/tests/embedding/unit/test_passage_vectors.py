@@ -32,15 +32,15 @@ async def test_memory_then_database_then_the_model_and_each_is_counted() -> None
     vectors = PassageVectors(
         embedder=embedder, cache=cache, memory=VectorMemory(size=8, ttl_seconds=60), observer=served
     )
-    (known,) = wanted("b")
-    await cache.put({known[1]: embedder.vector("b")}, model=TEST_MODEL, workspace="default")
+    (existing,) = wanted("b")
+    await cache.put({existing[1]: embedder.vector("b")}, model=TEST_MODEL, workspace="default")
     await vectors.of(wanted("a"))
-    found = await vectors.of(wanted("a", "b", "c", "d"))
-    assert found == {key: embedder.vector(text) for key, text in wanted("a", "b", "c", "d").items()}
+    result = await vectors.of(wanted("a", "b", "c", "d"))
+    assert result == {key: embedder.vector(text) for key, text in wanted("a", "b", "c", "d").items()}
     assert embedder.embedded == ["a", "c", "d"]
     assert served.counts == {"passage memory": 1, "passage database": 1, "passage miss": 3}
     asked = cache.asked
-    assert await vectors.of(wanted("a", "b", "c", "d")) == found
+    assert await vectors.of(wanted("a", "b", "c", "d")) == result
     assert cache.asked == asked
     assert await vectors.of({}) == {}
 
@@ -204,8 +204,8 @@ async def test_two_models_share_a_database_and_a_memory_and_no_vector() -> None:
         await cache.put({key[1]: vector for key, vector in made.items()}, model=embedder.model, workspace="default")
     for embedder in embedders:
         for kept in (memory, None):
-            found = await PassageVectors(embedder=embedder, cache=cache, memory=kept).of(passages)
-            assert {len(vector) for vector in found.values()} == {embedder.model.dimensions}
+            result = await PassageVectors(embedder=embedder, cache=cache, memory=kept).of(passages)
+            assert {len(vector) for vector in result.values()} == {embedder.model.dimensions}
         assert sorted(embedder.embedded) == ["dos", "uno"]
 
 

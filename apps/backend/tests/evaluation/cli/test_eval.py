@@ -326,13 +326,13 @@ def test_calibration_estimates_the_weights_and_stores_them_with_the_model(
     (folder / "qrels.tsv").write_text("".join(f"q{n}\tp{n}\t1\n" for n in range(10)))
     done = ragcorp("eval", str(folder), "--calibrate", "--json")
     assert done.code == 0, done.out
-    found = done.json["calibration"]
-    assert (found["queries"], found["passages"], found["stored"]) == (10, 50, True)
-    assert found["evidence_weight"] == pytest.approx(4 * found["deviation"], abs=1e-5)
-    assert found["identifier_weight"] == pytest.approx(2 * found["deviation"], abs=1e-5)
-    assert found["deviation"] > 0
-    assert stored_weights(dsn) == pytest.approx((found["evidence_weight"], found["identifier_weight"]), abs=1e-6)
-    assert found["distance_threshold"] is None  # ten queries have ten relevant passages
+    results = done.json["calibration"]
+    assert (results["queries"], results["passages"], results["stored"]) == (10, 50, True)
+    assert results["evidence_weight"] == pytest.approx(4 * results["deviation"], abs=1e-5)
+    assert results["identifier_weight"] == pytest.approx(2 * results["deviation"], abs=1e-5)
+    assert results["deviation"] > 0
+    assert stored_weights(dsn) == pytest.approx((results["evidence_weight"], results["identifier_weight"]), abs=1e-6)
+    assert results["distance_threshold"] is None  # ten queries have ten relevant passages
     assert stored_distance(dsn) is None
 
 
@@ -346,17 +346,17 @@ def test_calibration_measures_the_distance_threshold_and_stores_it_with_the_mode
     for name, lines in (("corpus", passages), ("queries", queries)):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (folder / "qrels.tsv").write_text("".join(f"q{n}\tp{n % 60}\t1\n" for n in range(120)))
-    found = ragcorp("eval", str(folder), "--calibrate", "--json").json["calibration"]
+    results = ragcorp("eval", str(folder), "--calibrate", "--json").json["calibration"]
     # each question is its passage, word for word: all distances are 0, up to the width of a float
-    assert found["distance_threshold"] == 0.001
+    assert results["distance_threshold"] == 0.001
     assert stored_distance(dsn) == 0.001
 
 
 def test_a_calibration_on_a_handful_of_passages_is_shown_and_not_stored(
     ragcorp: Command, eval_set: Path, dsn: str
 ) -> None:
-    found = ragcorp("eval", str(eval_set), "--calibrate", "--json").json["calibration"]
-    assert (found["queries"], found["passages"], found["stored"]) == (4, 5, False)
+    results = ragcorp("eval", str(eval_set), "--calibrate", "--json").json["calibration"]
+    assert (results["queries"], results["passages"], results["stored"]) == (4, 5, False)
     assert stored_weights(dsn) == (None, None)
 
 

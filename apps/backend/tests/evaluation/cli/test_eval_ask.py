@@ -59,7 +59,7 @@ def ragcorp(owner_dsn: str, monkeypatch: pytest.MonkeyPatch) -> Command:
 def test_shares_over_all_and_per_kind(ragcorp: Command, ask_set: Path) -> None:
     done = ragcorp("eval", str(ask_set), "--ask", "--json")
     assert done.code == 0, done.err
-    found = done.json
+    results = done.json
     expected = {
         "right": 1.0,
         "hedged": 0.0,
@@ -69,12 +69,12 @@ def test_shares_over_all_and_per_kind(ragcorp: Command, ask_set: Path) -> None:
         "abstained_rightly": 1.0,
         "abstained_wrongly": 0.0,
     }
-    assert {key: found[key] for key in expected} == expected
-    assert sorted(found["kinds"]) == ["fact", "unanswerable"]
-    assert found["kinds"]["unanswerable"]["right"] is None
-    assert (found["set"], found["profile"], found["asked"]) == ("small", "linear", 2)
-    assert [answer["question"] for answer in found["answers"]] == ["q1", "q2"]
-    assert found["answers"][0]["citations"][0]["line_start"] == 3
+    assert {key: results[key] for key in expected} == expected
+    assert sorted(results["kinds"]) == ["fact", "unanswerable"]
+    assert results["kinds"]["unanswerable"]["right"] is None
+    assert (results["set"], results["profile"], results["asked"]) == ("small", "linear", 2)
+    assert [answer["question"] for answer in results["answers"]] == ["q1", "q2"]
+    assert results["answers"][0]["citations"][0]["line_start"] == 3
 
 
 def test_people_see_a_table(ragcorp: Command, ask_set: Path) -> None:

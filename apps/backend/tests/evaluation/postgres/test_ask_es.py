@@ -56,19 +56,19 @@ def measured(
 
 
 def check(answers: list[JudgedAnswer]) -> AnswerShares:
-    for each in answers:
-        assert each.answer.abstained == (not each.answer.citations)
-        assert len(each.answer.citations) <= 3
-        assert each.answer.abstained or len(each.answer.text) <= 600
-        assert all(citation.line_end - citation.line_start < 12 for citation in each.answer.citations)
-    verdicts = [each.verdict for each in answers]
-    found = shares(verdicts)
-    lines = [f"{kind}: {each}" for kind, each in {**shares_by_kind(verdicts), "all": found}.items()]
+    for item in answers:
+        assert item.answer.abstained == (not item.answer.citations)
+        assert len(item.answer.citations) <= 3
+        assert item.answer.abstained or len(item.answer.text) <= 600
+        assert all(citation.line_end - citation.line_start < 12 for citation in item.answer.citations)
+    verdicts = [item.verdict for item in answers]
+    result = shares(verdicts)
+    lines = [f"{kind}: {item}" for kind, item in {**shares_by_kind(verdicts), "all": result}.items()]
     for name, floor in FLOORS.items():
-        assert getattr(found, name) >= floor, (name, *lines)
+        assert getattr(result, name) >= floor, (name, *lines)
     for name, ceiling in CEILINGS.items():
-        assert getattr(found, name) <= ceiling, (name, *lines)
-    return found
+        assert getattr(result, name) <= ceiling, (name, *lines)
+    return result
 
 
 async def test_answers_from_text_alone(measured: Callable[[str], Any]) -> None:

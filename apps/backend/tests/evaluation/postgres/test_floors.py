@@ -100,14 +100,14 @@ async def measured(
     return dict(report(evaluation_set, runs, resampling=Resampling(resamples=200, seed=7)))
 
 
-def ndcg(each: RunReport) -> float:
-    return each.summary.metrics[NDCG].value
+def ndcg(item: RunReport) -> float:
+    return item.summary.metrics[NDCG].value
 
 
 async def holds(opened: Callable[..., Any], name: str, every: int, capsys: pytest.CaptureFixture[str]) -> None:
     async with opened(name, every) as (evaluation, evaluation_set):
         reports = await measured(evaluation, evaluation_set, PROFILES)
-        lines = [f"{name} {profile} {ndcg(each):.4f}" for profile, each in reports.items()]
+        lines = [f"{name} {profile} {ndcg(item):.4f}" for profile, item in reports.items()]
         different = {}
         for variant in Variant:
             changed = await measured(evaluation, varied(evaluation_set, variant, seed=7), ("dense", "linear"))
@@ -122,7 +122,7 @@ async def holds(opened: Callable[..., Any], name: str, every: int, capsys: pytes
             if kind in reports[profile].kinds:
                 assert reports[profile].kinds[kind].metrics[NDCG].value >= floor, (profile, kind)
     assert ndcg(reports["linear"]) >= ndcg(reports["dense"]) - TOLERANCE
-    assert all(each >= -TOLERANCE for each in different.values()), different
+    assert all(item >= -TOLERANCE for item in different.values()), different
     if "english" in reports["linear"].kinds:
         english = {profile: reports[profile].kinds["english"].metrics[NDCG].value for profile in ("dense", "linear")}
         assert english["linear"] >= english["dense"] - TOLERANCE
@@ -142,8 +142,8 @@ async def test_floors_with_vectors_made_anew(
 ) -> None:
     await holds(partial(open_set, cache=new_vectors_on_disk), name, every, capsys)
     stored = stored_vectors(STORED)
-    known = {key: vector for key, vector in cached_vectors(new_vectors_on_disk) if key in stored}
-    assert min(sum(map(mul, vector, stored[key])) for key, vector in known.items()) > 0.999
+    existing = {key: vector for key, vector in cached_vectors(new_vectors_on_disk) if key in stored}
+    assert min(sum(map(mul, vector, stored[key])) for key, vector in existing.items()) > 0.999
 
 
 @pytest.mark.soak

@@ -47,11 +47,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_each_file_is_a_passage_under_its_relative_path(folder: Path) -> None:
-    found = read_set(folder)
-    assert found.passages == [Passage(id=name, title="", text=FILES[name]) for name in sorted(FILES)]
-    assert found.tree == str((folder / "files").resolve())
-    assert found.qrels == {"q1": {"src/impuestos.py": 2}, "q2": {"docs/gastos.md": 1}}
-    assert found.every(2).tree == found.tree
+    result = read_set(folder)
+    assert result.passages == [Passage(id=name, title="", text=FILES[name]) for name in sorted(FILES)]
+    assert result.tree == str((folder / "files").resolve())
+    assert result.qrels == {"q1": {"src/impuestos.py": 2}, "q2": {"docs/gastos.md": 1}}
+    assert result.every(2).tree == result.tree
 
 
 def test_hidden_files_links_and_blank_files_are_no_passages(folder: Path, tmp_path: Path) -> None:
@@ -67,8 +67,8 @@ def test_hidden_files_links_and_blank_files_are_no_passages(folder: Path, tmp_pa
 
 def test_a_corpus_goes_before_a_tree(folder: Path) -> None:
     (folder / "corpus.jsonl").write_text('{"_id": "a", "text": "uno"}\n')
-    found = read_set(folder)
-    assert (found.tree, [passage.id for passage in found.passages]) == (None, ["a"])
+    result = read_set(folder)
+    assert (result.tree, [passage.id for passage in result.passages]) == (None, ["a"])
 
 
 def test_a_tree_without_text_is_refused(folder: Path) -> None:
@@ -90,13 +90,13 @@ def test_a_file_that_is_not_utf8_is_named(folder: Path) -> None:
 
 
 def test_the_set_of_the_repository_is_whole() -> None:
-    found = read_set(ARBOL)
-    names = {passage.id for passage in found.passages}
-    assert (len(names), len(found.queries)) == (90, 60)
-    assert {kind: len(queries) for kind, queries in found.by_kind().items()} == dict.fromkeys(
+    result = read_set(ARBOL)
+    names = {passage.id for passage in result.passages}
+    assert (len(names), len(result.queries)) == (90, 60)
+    assert {kind: len(queries) for kind, queries in result.by_kind().items()} == dict.fromkeys(
         ("identifier", "mixed", "question"), 20
     )
-    assert {document for grades in found.qrels.values() for document in grades} <= names
+    assert {document for grades in result.qrels.values() for document in grades} <= names
 
 
 # profiles
@@ -107,10 +107,10 @@ def test_the_set_of_the_repository_is_whole() -> None:
     [("files", SearchMode.HYBRID, True), ("grep", SearchMode.SPARSE, True), ("vectors", SearchMode.DENSE, False)],
 )
 def test_profiles_of_files_are_asked_for_by_name(name: str, mode: SearchMode, searches_files: bool) -> None:
-    found = parse_profile(f"{name}:k=20")
-    assert (found.profile, found.mode, found.rank_constant) == (name, mode, 20)
-    assert found.searches_files is searches_files
-    assert found.request("x", limit=3).profile == name
+    result = parse_profile(f"{name}:k=20")
+    assert (result.profile, result.mode, result.rank_constant) == (name, mode, 20)
+    assert result.searches_files is searches_files
+    assert result.request("x", limit=3).profile == name
 
 
 # end to end

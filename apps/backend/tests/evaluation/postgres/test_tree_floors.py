@@ -64,16 +64,16 @@ def measured(
 
 
 def check(reports: Mapping[str, RunReport], capsys: pytest.CaptureFixture[str]) -> None:
-    found = {name: each.summary.metrics[NDCG].value for name, each in reports.items()}
+    results = {name: item.summary.metrics[NDCG].value for name, item in reports.items()}
     kinds = {
-        kind: {name: each.kinds[kind].metrics[NDCG].value for name, each in reports.items()}
+        kind: {name: item.kinds[kind].metrics[NDCG].value for name, item in reports.items()}
         for kind in reports["files"].kinds
     }
     with capsys.disabled():
-        print("\narbol-es " + ", ".join(f"{name} {value:.4f}" for name, value in found.items()))
+        print("\narbol-es " + ", ".join(f"{name} {value:.4f}" for name, value in results.items()))
     for name, floor in FLOORS.items():
-        assert found[name] >= floor, found
-    assert found["files"] >= max(found["dense"], found["grep"]) + AHEAD, found
+        assert results[name] >= floor, results
+    assert results["files"] >= max(results["dense"], results["grep"]) + AHEAD, results
     assert kinds["identifier"]["files"] >= IDENTIFIERS, kinds
     assert kinds["question"]["files"] >= kinds["question"]["dense"] - NO_WORSE, kinds
     assert kinds["identifier"]["files"] >= kinds["identifier"]["grep"] - NO_WORSE, kinds

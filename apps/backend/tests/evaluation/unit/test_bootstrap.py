@@ -48,25 +48,25 @@ def test_the_interval_is_as_wide_as_theory_says() -> None:
     chance = random.Random(5)
     column = [chance.random() for _ in range(400)]
     (means,) = Resampling(resamples=3000, seed=1).means([column])
-    found = estimate(column, means)
+    result = estimate(column, means)
     expected = 1.96 * pstdev(column) / math.sqrt(400)
-    assert found.value == pytest.approx(fmean(column))
-    assert (found.high - found.low) / 2 == pytest.approx(expected, rel=0.08)
-    assert found.low < found.value < found.high
+    assert result.value == pytest.approx(fmean(column))
+    assert (result.high - result.low) / 2 == pytest.approx(expected, rel=0.08)
+    assert result.low < result.value < result.high
 
 
 def test_a_paired_difference_sees_what_two_intervals_hide() -> None:
     chance = random.Random(6)
     before = [chance.random() for _ in range(60)]
     after = [value + 0.02 for value in before]
-    found = difference(before, after, FEW)
-    assert (found.value, found.low, found.high) == (pytest.approx(0.02), pytest.approx(0.02), pytest.approx(0.02))
-    assert found.p == 0.0
+    result = difference(before, after, FEW)
+    assert (result.value, result.low, result.high) == (pytest.approx(0.02), pytest.approx(0.02), pytest.approx(0.02))
+    assert result.p == 0.0
 
 
 def test_no_difference_is_no_evidence() -> None:
-    found = difference([0.1, 0.9, 0.4], [0.1, 0.9, 0.4], FEW)
-    assert (found.value, found.low, found.high, found.p) == (0.0, 0.0, 0.0, 1.0)
+    result = difference([0.1, 0.9, 0.4], [0.1, 0.9, 0.4], FEW)
+    assert (result.value, result.low, result.high, result.p) == (0.0, 0.0, 0.0, 1.0)
 
 
 def test_the_direction_is_from_a_to_b() -> None:

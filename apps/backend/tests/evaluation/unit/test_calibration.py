@@ -15,11 +15,11 @@ EAST, NORTH, WEST, SOUTH = (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)
 def test_weights_worked_by_hand_where_the_mean_vanishes() -> None:
     # cosines of EAST: 1, 0, -1, 0 with deviation sqrt(1 / 2); of the diagonal: twice each of +- sqrt(1 / 2)
     diagonal = (math.sqrt(0.5), math.sqrt(0.5))
-    found = calibrate([EAST, diagonal], [EAST, NORTH, WEST, SOUTH])
-    assert found.deviation == pytest.approx(math.sqrt(0.5))
-    assert found.evidence_weight == pytest.approx(4 * found.deviation)
-    assert found.identifier_weight == pytest.approx(2 * found.deviation)
-    assert (found.queries, found.passages) == (2, 4)
+    result = calibrate([EAST, diagonal], [EAST, NORTH, WEST, SOUTH])
+    assert result.deviation == pytest.approx(math.sqrt(0.5))
+    assert result.evidence_weight == pytest.approx(4 * result.deviation)
+    assert result.identifier_weight == pytest.approx(2 * result.deviation)
+    assert (result.queries, result.passages) == (2, 4)
 
 
 def test_cosines_are_half_centred() -> None:

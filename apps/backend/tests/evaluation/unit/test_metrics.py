@@ -80,7 +80,7 @@ def test_metrics_agree_with_ranx(
     qrels = {f"q{number}": grades for number, grades in enumerate(judged)}
     rankings = {
         query: best_passages(
-            RankedDocument(document, float(score)) for document, score in sorted(passages, key=lambda each: -each[1])
+            RankedDocument(document, float(score)) for document, score in sorted(passages, key=lambda item: -item[1])
         )
         for query, passages in zip(qrels, found, strict=False)
     }

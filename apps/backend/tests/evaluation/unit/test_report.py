@@ -81,19 +81,19 @@ def test_no_run_gives_no_report() -> None:
 
 
 def test_a_comparison_names_the_queries_that_changed_most() -> None:
-    found = compare(SET, BEFORE, AFTER, resampling=FEW)
-    assert [change.query.id for change in found.gained] == ["q3", "q2"]
-    assert [change.query.id for change in found.lost] == ["q1"]
-    third, second = found.gained
+    result = compare(SET, BEFORE, AFTER, resampling=FEW)
+    assert [change.query.id for change in result.gained] == ["q3", "q2"]
+    assert [change.query.id for change in result.lost] == ["q1"]
+    third, second = result.gained
     assert (third.before, third.after, third.rank_before, third.rank_after) == (0.0, 1.0, None, 1)
     assert (second.rank_before, second.rank_after) == (2, 1)
-    assert found.kinds["id"][0] == 1
-    assert found.kinds["id"][1].value == pytest.approx(SECOND - 1)
-    assert found.differences["recall@10"].value == pytest.approx(1 / 3)
+    assert result.kinds["id"][0] == 1
+    assert result.kinds["id"][1].value == pytest.approx(SECOND - 1)
+    assert result.differences["recall@10"].value == pytest.approx(1 / 3)
 
 
 def test_a_comparison_shows_as_many_as_asked_for() -> None:
-    assert [each.query.id for each in compare(SET, BEFORE, AFTER, resampling=FEW, most=1).gained] == ["q3"]
+    assert [item.query.id for item in compare(SET, BEFORE, AFTER, resampling=FEW, most=1).gained] == ["q3"]
 
 
 def test_a_sample_takes_each_nth_query() -> None:

@@ -24,14 +24,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_set_is_read(folder: Path) -> None:
-    found = read_set(folder)
-    assert found.name == folder.name
-    assert found.passages == [
+    result = read_set(folder)
+    assert result.name == folder.name
+    assert result.passages == [
         Passage(id="a", title="Uno", text="El primero."),
         Passage(id="b", title="", text="El segundo."),
     ]
-    assert found.queries == [EvaluationQuery(id="q1", text="¿cuál?", kind="k")]  # q2 has no relevant document
-    assert found.qrels == {"q1": {"a": 2, "b": 0}}
+    assert result.queries == [EvaluationQuery(id="q1", text="¿cuál?", kind="k")]  # q2 has no relevant document
+    assert result.qrels == {"q1": {"a": 2, "b": 0}}
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_ids_may_be_numbers_and_titles_null(folder: Path) -> None:
     (folder / "corpus.jsonl").write_text(
         '{"_id": 7, "title": null, "text": "x"}\n{"_id": "8", "title": "T", "text": " "}\n'
     )
-    found = read_set(folder)
-    assert found.passages == [Passage(id="7", title="", text="x"), Passage(id="8", title="", text="T")]
+    result = read_set(folder)
+    assert result.passages == [Passage(id="7", title="", text="x"), Passage(id="8", title="", text="T")]
 
 
 def test_a_separator_inside_a_text_ends_no_line(folder: Path) -> None:
@@ -121,6 +121,6 @@ def test_a_missing_folder_is_said(tmp_path: Path) -> None:
 def test_the_sets_of_this_project_are_read(eval_dir: Path) -> None:
     sizes = {}
     for name in ("corp-es", "faq-es", "xquad-es"):
-        found = read_set(eval_dir / name)
-        sizes[name] = (len(found.passages), len(found.queries), len(found.by_kind()))
+        result = read_set(eval_dir / name)
+        sizes[name] = (len(result.passages), len(result.queries), len(result.by_kind()))
     assert sizes == {"corp-es": (230, 114, 9), "faq-es": (105, 105, 3), "xquad-es": (240, 1190, 0)}

@@ -86,8 +86,8 @@ def test_grep_respects_gitignore_until_it_is_told_not_to(tree: Path) -> None:
 
 def test_path_wins_over_allowed_paths(tree: Path) -> None:
     sub = f"codigo={tree / 'docs' / 'sub'}"
-    found = run_here("grep", "calcular_total", "--path", sub, "--json").json
-    assert [passage["path"] for passage in found["passages"]] == ["codigo/iva.py"]
+    results = run_here("grep", "calcular_total", "--path", sub, "--json").json
+    assert [passage["path"] for passage in results["passages"]] == ["codigo/iva.py"]
     assert run_here("read", "iva.py", "--path", sub, "--json").json["path"] == "codigo/iva.py"
     assert run_here("grep", "plazo", "--path", sub, "--json").json["files"] == 0
 
@@ -258,9 +258,9 @@ def test_search_prints_path_and_lines(ragcorp: Command, folder: Path) -> None:
 
 def test_search_takes_keywords_and_a_threshold(ragcorp: Command, folder: Path) -> None:
     assert ragcorp("ingest", str(folder)).code == 0
-    found = ragcorp("search", "plazo", "--keywords", "REQ-2026-014", "--profile", "files", "--json")
-    assert found.code == 0, found.err
-    assert found.json["results"][0]["external_id"].endswith("marco.md")
+    result = ragcorp("search", "plazo", "--keywords", "REQ-2026-014", "--profile", "files", "--json")
+    assert result.code == 0, result.err
+    assert result.json["results"][0]["external_id"].endswith("marco.md")
     assert ragcorp("search", "plazo", "--keywords", "x" * 1001).code == 2
     assert ragcorp("search", "plazo", "--vector-score-threshold", "0").code == 2
     assert ragcorp("search", "plazo", "--vector-score-threshold", "0.4").code == 0

@@ -45,24 +45,24 @@ async def service(
 
 
 async def test_a_match_comes_with_ten_lines_before_and_behind(service: httpx.AsyncClient) -> None:
-    found = (await service.post("/grep", json={"query": "plazo de entrega"})).json()
-    (passage,) = found["passages"]
+    results = (await service.post("/grep", json={"query": "plazo de entrega"})).json()
+    (passage,) = results["passages"]
     assert passage["path"] == "docs/contratos/marco.md"
     assert (passage["line_start"], passage["line_end"], passage["matched_lines"]) == (20, 40, [30])
     assert passage["text"].split("\n")[10] == "El plazo de entrega es de 30 días."
     assert passage["marks"] == [{"line": 30, "start": 3, "end": 19, "term": 0}]
-    assert (found["files"], found["matched_lines"], found["timed_out"]) == (1, 1, False)
-    assert found["status"]["message"].startswith("grep_search: 1 passage in 1 file, ")
+    assert (results["files"], results["matched_lines"], results["timed_out"]) == (1, 1, False)
+    assert results["status"]["message"].startswith("grep_search: 1 passage in 1 file, ")
 
 
 async def test_a_root_that_vanishes_while_serving_is_said(service: httpx.AsyncClient, tree: Path) -> None:
     (tree / "code").rename(tree / "moved")
-    found = (await service.post("/grep", json={"query": "plazo de entrega"})).json()
-    assert (found["files"], found["unavailable"]) == (1, ["codigo"])
-    assert found["status"]["message"].endswith(" (unavailable: codigo)")
+    matches = (await service.post("/grep", json={"query": "plazo de entrega"})).json()
+    assert (matches["files"], matches["unavailable"]) == (1, ["codigo"])
+    assert matches["status"]["message"].endswith(" (unavailable: codigo)")
     body = {"query": "plazo de entrega", "profile": "grep"}
     answer = (await service.post("/search", json=body)).json()
-    assert [(each["source"], each["reason"]) for each in answer["degraded"]] == [("grep", "root_unavailable")]
+    assert [(item["source"], item["reason"]) for item in answer["degraded"]] == [("grep", "root_unavailable")]
     assert len(answer["results"]) == 1
     (tree / "docs").rename(tree / "moved too")
     refused = await service.post("/grep", json={"query": "plazo"})
@@ -149,8 +149,8 @@ async def test_a_file_whose_document_is_anothers_is_withheld(
             ),
             principal=Principal(subject="otra"),
         )
-        found = (await client.post("/grep", json={"query": "plazo"})).json()
-        assert (found["passages"], found["files"], found["matched_lines"]) == ([], 0, 0)
+        results = (await client.post("/grep", json={"query": "plazo"})).json()
+        assert (results["passages"], results["files"], results["matched_lines"]) == ([], 0, 0)
         for path in ("docs/contratos/marco.md", "contratos/marco.md"):
             answer = await client.post("/files/read", json={"path": path})
             assert answer.status_code == 403

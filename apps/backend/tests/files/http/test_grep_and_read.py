@@ -124,10 +124,10 @@ async def client(
 async def test_grep_answers_passages_with_their_marks(client: httpx.AsyncClient, path: str) -> None:
     answer = await client.post(path, json={"query": "plazo de entrega"})
     assert answer.status_code == 200
-    found = answer.json()
+    result = answer.json()
     TypeAdapter(GrepResults).validate_json(answer.content)
-    assert found.pop("request_id") == answer.headers["x-request-id"]
-    assert found == {
+    assert result.pop("request_id") == answer.headers["x-request-id"]
+    assert result == {
         "passages": [
             {
                 "path": "docs/marco.md",

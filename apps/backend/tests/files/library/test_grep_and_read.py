@@ -40,7 +40,7 @@ async def test_grep_and_read_give_values(open_rag: OpenRag, root: Path) -> None:
     file = await rag.read_file(passage.path, passage.line_start, 1)
     assert isinstance(file, ragcorp.FileText)
     assert (file.text, file.total_lines) == ("# Marco", 3)
-    assert [found.path for found in (await rag.grep(r"l\w+s", mode="regex", globs=["menu.*"], max=5)).passages] == [
+    assert [outcome.path for outcome in (await rag.grep(r"l\w+s", mode="regex", globs=["menu.*"], max=5)).passages] == [
         "docs/menu.md"
     ]
     with pytest.raises(ragcorp.FileAccessError, match=r"^\[ERROR: NOT_FOUND\] "):
@@ -59,8 +59,8 @@ async def test_hybrid_search_finds_documents_and_files(open_rag: OpenRag, root: 
     rag = await open_rag(allowed_paths=str(root))
     await rag.ingest_text("nota", "La nota de compras habla de otra cosa.", metadata={"file_path": "notas/compras.md"})
     await rag.embed_pending()
-    found = await rag.hybrid_search("¿cuándo se entrega?", "REQ-2026-014")
-    by_path = {hit.chunk.source_path: hit for hit in found.hits}
+    result = await rag.hybrid_search("¿cuándo se entrega?", "REQ-2026-014")
+    by_path = {hit.chunk.source_path: hit for hit in result.hits}
     grepped = by_path["docs/marco.md"]
     assert grepped.matched_lines == (3,)
     assert [source.source for source in grepped.sources] == ["grep"]

@@ -183,9 +183,9 @@ async def test_matches_in_two_passages_of_a_converted_document_are_one_result(
     response = await search(" ".join(codes), limit=50)
     assert {hit.chunk.external_id for hit in response.hits} == {name}
     assert len(response.hits) > 2
-    (found,) = [hit for hit in response.hits if "grep" in sources(hit)]
-    assert sources(found) == ["dense", "grep"]
-    assert codes[0] in found.chunk.content
+    (result,) = [hit for hit in response.hits if "grep" in sources(hit)]
+    assert sources(result) == ["dense", "grep"]
+    assert codes[0] in result.chunk.content
 
 
 async def test_a_text_of_lone_carriage_returns_is_one_result(rag: Rag, search: Search, root: Path) -> None:

@@ -58,14 +58,14 @@ async def ingest(make_container: Callable[..., Any]) -> Ingest:
 async def shown(rag: Rag, principal: Principal, path: str = FILE, word: str = "tejón") -> set[str]:
     """Return what shows the file, or its document, to the caller."""
     caller = rag.as_principal(principal)
-    found = {"grep"} if (await caller.grep(word)).files else set()
+    result = {"grep"} if (await caller.grep(word)).files else set()
     if (await caller.search(word, profile="files")).hits:
-        found.add("search")
+        result.add("search")
     try:
         await caller.read_file(path)
     except FileAccessDeniedError:
-        return found
-    return {*found, "read_file"}
+        return result
+    return {*result, "read_file"}
 
 
 async def test_what_is_no_document_is_shown(rag: Rag) -> None:

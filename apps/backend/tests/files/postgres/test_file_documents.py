@@ -61,7 +61,7 @@ async def test_a_document_is_known_by_any_name_of_its_file(database: Database) -
                 "SELECT c.id::text, d.id::text FROM chunks c JOIN documents d ON d.id = document_id ORDER BY d.path"
             )
         ).fetchall()
-    assert [(each.chunk.chunk_id, each.chunk.document_id) for each in (bare, rooted)] == rows
+    assert [(item.chunk.chunk_id, item.chunk.document_id) for item in (bare, rooted)] == rows
 
 
 async def test_the_chunk_holds_the_most_of_what_matched_in_the_lines(database: Database) -> None:
@@ -269,8 +269,8 @@ async def test_two_hundred_passages_are_one_statement_each_with_its_chunk(databa
         async with open_database(dsn) as watched:
             answers = await PostgresFileDocuments(database=watched).look_up([*asked, lines("s.md")], principal=BETO)
             seen = trace.take()
-    assert [each.chunk and each.chunk.chunk_index for each in answers] == [*range(199), None]
-    assert [each.readable for each in answers] == [True] * 199 + [False]
+    assert [item.chunk and item.chunk.chunk_index for item in answers] == [*range(199), None]
+    assert [item.readable for item in answers] == [True] * 199 + [False]
     assert len([statement for statement in seen.statements if "FROM documents" in statement]) == 1
 
 

@@ -38,13 +38,13 @@ def expected(contents: Sequence[str], passage: Any, *, sure: bool, kept: bool) -
         held, lines_held = sum(text in content.lower() for text in wanted), len({line}.intersection(matched))
         if kept:
             near = start <= line <= start + length
-            full = sum(each == content for each in set(whole))
+            full = sum(item == content for item in set(whole))
             taken = full or (sure and near and held and lines_held)
             # matched lines lie within the passage: whoever looks beyond it counts none
             ranked += [((bool(full), near, full, lines_held if near else 0, held, -index), taken)]
         else:
             padded = f" {content.replace('_', ' ')} "
-            full = len({each for each in whole if f" {each.replace('_', ' ')} " in padded})
+            full = len({item for item in whole if f" {item.replace('_', ' ')} " in padded})
             ranked += [((full, held, -index), full or (sure and held))]
     best = max((key for key, taken in ranked if taken), default=None)
     return None if best is None else -best[-1]
@@ -74,7 +74,7 @@ def test_the_chunk_is_the_one_that_the_rule_says(
             answers: list[StoredLines] = await known(database, *asked)
             return answers
 
-    assert [each.chunk and each.chunk.chunk_index for each in asyncio.run(run())] == [
+    assert [item.chunk and item.chunk.chunk_index for item in asyncio.run(run())] == [
         expected(contents, passage, sure=sure, kept=kept) for passage in passages
     ]
 

@@ -26,7 +26,7 @@ def test_covers_what_pathspec_matches(pattern: str, names: list[str]) -> None:
     try:
         glob = Glob(pattern)
     except ValueError:
-        assert not any(each.include for each in spec.patterns)
+        assert not any(item.include for item in spec.patterns)
         return
     assert glob.covers(names) == spec.match_file("/".join(names))
 

@@ -48,7 +48,7 @@ class TestPassages:
         run = matched("d/a.txt", *((line, 0) for line in range(100, 401, 10)))
         passages = passages_of(FileMatches(files=(run,), searched=1), terms=TERMS)
         in_file = sorted(passages, key=lambda passage: passage.line_start)
-        assert [(each.line_start, each.line_end) for each in in_file] == [(90, 280), (270, 410)]
+        assert [(item.line_start, item.line_end) for item in in_file] == [(90, 280), (270, 410)]
         assert [mark.line for mark in in_file[0].marks] == list(range(100, 271, 10))
         assert [mark.line for mark in in_file[1].marks] == list(range(280, 401, 10))
 
@@ -119,21 +119,21 @@ def test_every_mark_stands_in_one_passage_that_holds_its_line(found: FileMatches
     assert set(passages) == {file.path for file in found.files}
     for file in found.files:
         of_file = passages[file.path]
-        assert [mark for each in of_file for mark in each.marks] == sorted(file.marks)
-        for each in of_file:
-            assert all(each.line_start <= mark.line <= each.line_end for mark in each.marks)
-            assert each.terms == tuple(sorted({mark.term for mark in each.marks}))
+        assert [mark for item in of_file for mark in item.marks] == sorted(file.marks)
+        for item in of_file:
+            assert all(item.line_start <= mark.line <= item.line_end for mark in item.marks)
+            assert item.terms == tuple(sorted({mark.term for mark in item.marks}))
 
 
 @given(matches())
 def test_passages_are_bounded_apart_and_hold_the_lines_around(found: FileMatches) -> None:
     for of_file in by_path(passages_of(found, terms=TERMS)).values():
-        for each in of_file:
-            assert 1 <= each.line_start <= each.line_end
-            assert each.line_end - each.line_start < MAX_PASSAGE_LINES
-            for mark in each.marks:
-                assert each.line_start <= max(1, mark.line - 10)
-                assert mark.line + 10 <= each.line_end
+        for item in of_file:
+            assert 1 <= item.line_start <= item.line_end
+            assert item.line_end - item.line_start < MAX_PASSAGE_LINES
+            for mark in item.marks:
+                assert item.line_start <= max(1, mark.line - 10)
+                assert mark.line + 10 <= item.line_end
         for one, other in pairwise(of_file):
             cut = other.marks[0].line - one.marks[-1].line <= 20
             assert (one.line_end < other.line_start) != cut

@@ -344,15 +344,15 @@ def test_no_path_reads_outside_the_roots(root: Path, tmp_path: Path, examples: i
 @pytest.mark.parametrize(("line", "prepared"), [("N62", None), ("N63", "/etc/passwd"), ("N63", "docs-secret")])
 def test_nasty_inputs(eval_dir: Path, tmp_path: Path, line: str, prepared: str | None) -> None:
     lines = map(json.loads, (eval_dir / "nasty_inputs.jsonl").read_text("utf-8").splitlines())
-    [given] = [each for each in lines if each["id"] == line]
+    [given] = [item for item in lines if item["id"] == line]
     write(tmp_path, {"docs-secret/s.txt": CANARY, "docs/a.md": "hola"})
     path = given["input"]["path"]
     if prepared:
         (tmp_path / "docs" / path).symlink_to(prepared if prepared.startswith("/") else tmp_path / prepared)
     reader = reader_of(roots_of(tmp_path / "docs"))
     asked = [path, f"docs/{path}", *([f"{path}/s.txt"] if prepared else [])]
-    answers = [said(reader, each) for each in asked]
+    answers = [said(reader, item) for item in asked]
     assert all(answer.startswith("[ERROR: ACCESS_DENIED]") for answer in answers), given["expect"]
     if prepared is None:
         (tmp_path / "docs-secret/s.txt").unlink()
-        assert [said(reader, each) for each in asked] == answers
+        assert [said(reader, item) for item in asked] == answers

@@ -58,7 +58,7 @@ async def test_a_passage_is_read_with_its_path_and_lines(root: Path) -> None:
     asked = [key("docs/guía.md", 2, 3), key("docs/guía.md", 3, 99), key("docs/sub/b.py", 1, 1)]
     read = await store_over(root, default_language="en").read(asked, principal=ANYONE)
     assert [passage.key for passage in read.values()] == asked
-    assert [(each.content, each.line_start, each.line_end) for each in read.values()] == [
+    assert [(item.content, item.line_start, item.line_end) for item in read.values()] == [
         ("La Gestión\nde gestion", 2, 3),
         ("de gestion\nfin", 3, 4),
         ("x = 1", 1, 1),
@@ -68,9 +68,9 @@ async def test_a_passage_is_read_with_its_path_and_lines(root: Path) -> None:
     assert (passage.collection, passage.artifact_type, passage.language) == ("files", "file", "en")
     assert (passage.sensitivity, passage.chunk_index, passage.of_document) == (Sensitivity.NORMAL, 0, False)
     again = await store_over(root).read(asked, principal=ANYONE)
-    ids = {each.document_id for each in (*read.values(), *again.values())}
+    ids = {item.document_id for item in (*read.values(), *again.values())}
     assert len(ids) == 3
-    assert all(isinstance(each, UUID) for each in ids)
+    assert all(isinstance(item, UUID) for item in ids)
 
 
 async def test_what_is_gone_or_is_no_passage_is_left_out(root: Path) -> None:

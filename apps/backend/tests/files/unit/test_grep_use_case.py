@@ -50,7 +50,7 @@ def marked(passage: GrepPassage) -> list[str]:
 
 
 def spans(result: GrepResult) -> list[tuple[str, int, int]]:
-    return [(each.path, each.line_start, each.line_end) for each in result.passages]
+    return [(item.path, item.line_start, item.line_end) for item in result.passages]
 
 
 class TestContextOfMatches:
@@ -99,7 +99,7 @@ class TestWhatIsLookedFor:
         result = await grep_over(docs).grep(GrepRequest(query="plazo de entrega"), principal=ANYONE)
         assert spans(result) == [("docs/b.txt", 1, 1), ("docs/a.txt", 1, 1)]
         assert result.relaxed
-        assert [each.terms for each in result.passages] == [("plazo", "entrega"), ("plazo",)]
+        assert [item.terms for item in result.passages] == [("plazo", "entrega"), ("plazo",)]
         assert marked(result.passages[0]) == ["entrega", "plazo"]
 
     async def test_quotes_keep_words_together(self, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ class TestWhatIsLookedFor:
         docs = write(tmp_path / "docs", {"a.txt": "la facturación", "b.txt": "factura y facturacion", "c.txt": "nada"})
         request = GrepRequest(query="q", terms=("facturación", "factura y"))
         result = await grep_over(docs).grep(request, principal=ANYONE)
-        assert [(each.path, each.terms) for each in result.passages] == [
+        assert [(item.path, item.terms) for item in result.passages] == [
             ("docs/b.txt", ("facturación", "factura y")),
             ("docs/a.txt", ("facturación",)),
         ]
@@ -120,7 +120,7 @@ class TestWhatIsLookedFor:
     async def test_a_regular_expression(self, tmp_path: Path) -> None:
         docs = write(tmp_path / "docs", {"a.txt": "INC-3072 y INC-3088", "b.txt": "INC-x"})
         result = await grep_over(docs).grep(GrepRequest(query=r"INC-\d+", mode=GrepMode.REGEX), principal=ANYONE)
-        assert [marked(each) for each in result.passages] == [["INC-3072", "INC-3088"]]
+        assert [marked(item) for item in result.passages] == [["INC-3072", "INC-3088"]]
         with pytest.raises(InvalidInputError, match="character 1"):
             await grep_over(docs).grep(GrepRequest(query="[", mode=GrepMode.REGEX), principal=ANYONE)
 
@@ -182,11 +182,11 @@ class TestWhoMayFind:
         documents = StoredFiles()
         await grep_over(docs, documents=documents).grep(GrepRequest(query="clave", max_passages=2), principal=ANYONE)
         (lines,) = documents.calls
-        assert sorted(each.names for each in lines) == [
+        assert sorted(item.names for item in lines) == [
             (f"docs/{number:03}.txt", f"{number:03}.txt") for number in range(100)
         ]
-        assert [(each.matched_lines, each.matched_texts) for each in lines[:2]] == [((1,), ("Clave",))] * 2
-        assert all(not each.matched_texts for each in lines[24:])
+        assert [(item.matched_lines, item.matched_texts) for item in lines[:2]] == [((1,), ("Clave",))] * 2
+        assert all(not item.matched_texts for item in lines[24:])
 
     async def test_what_storage_was_not_asked_about_is_not_told(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -247,7 +247,7 @@ class TestBounds:
         docs = write(tmp_path / "docs", {f"{number:02}.txt": f"{line}\n" * 180 for number in range(30)})
         result = await grep_over(docs).grep(GrepRequest(query="clave"), principal=ANYONE)
         # 180 lines of 99 characters and their ends; eleven passages would be 197,989, twelve are too much
-        assert [len(each.text) for each in result.passages] == [17_999] * 11
+        assert [len(item.text) for item in result.passages] == [17_999] * 11
         assert (result.files, result.cut) == (30, True)
         whole = await grep_over(docs).grep(GrepRequest(query="clave", max_characters=None), principal=ANYONE)
         assert (len(whole.passages), whole.cut) == (30, False)
@@ -278,7 +278,7 @@ class TestChunks:
         chunk = ChunkPlace("7", "3", 0)
         documents = StoredFiles(chunks={"docs/a.txt": {1: chunk}})
         result = await grep_over(docs, documents=documents).grep(GrepRequest(query="clave"), principal=ANYONE)
-        assert [(each.path, each.chunk) for each in result.passages] == [("docs/a.txt", chunk), ("docs/b.txt", None)]
+        assert [(item.path, item.chunk) for item in result.passages] == [("docs/a.txt", chunk), ("docs/b.txt", None)]
 
     async def test_passages_of_one_chunk_are_one_in_the_best_ones_place(self, tmp_path: Path) -> None:
         chunk, other = ChunkPlace("7", "3", 0), ChunkPlace("8", "3", 1)

@@ -255,8 +255,8 @@ async def test_a_claim_on_what_others_stored_is_none(folder: Folder, dsn: str) -
     )
     tree = folder.files.locate(folder.root)
     await folder.records.claim(tree.key, [FileClaim("a.md", "a.md", content_hash(request))], principal=ANYONE)
-    (known,) = await folder.records.recorded(tree.key, prefix="", principal=ANYONE)
-    assert (known.stored, known.owned) == (True, False)
+    (existing,) = await folder.records.recorded(tree.key, prefix="", principal=ANYONE)
+    assert (existing.stored, existing.owned) == (True, False)
     assert await folder.records.forget(tree.key, ["a.md"], principal=ANYONE) == frozenset()
     assert count(dsn, "folder_files") == 0
     assert (await folder.rag.document("a.md")).external_id == "a.md"

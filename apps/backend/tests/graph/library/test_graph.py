@@ -19,8 +19,8 @@ async def test_what_is_added_is_listed_found_and_deleted(open_rag: Callable[...,
     assert priya.startswith("person:priya~")
     fact = await rag.graph.add_fact("Rajesh", "planning vacation to Goa in March", "pri", language="en")
     assert (await rag.graph.fact(fact.external_id)).text == "Rajesh -> Priya: planning vacation to Goa in March"
-    found, cursor = await rag.graph.facts(entity=priya)
-    assert ([one.external_id for one in found], cursor) == ([fact.external_id], None)
+    results, cursor = await rag.graph.facts(entity=priya)
+    assert ([one.external_id for one in results], cursor) == ([fact.external_id], None)
     entities, _ = await rag.graph.entities(name="PRI")
     assert [one.name for one in entities] == ["Priya"]
     load = await rag.graph.load([b'{"type": "entity", "name": "Goa"}', b"?"])

@@ -147,8 +147,8 @@ async def seen(database: Database, principal: Principal) -> object:
     texts = {fact.id: fact.text for fact in facts}
     by_name = {
         name: [
-            found.external_id
-            for found in (await graph.list_entities(GraphSelection(name=name), principal=principal, limit=200)).items
+            results.external_id
+            for results in (await graph.list_entities(GraphSelection(name=name), principal=principal, limit=200)).items
         ]
         for name in NAMES
     }
@@ -168,19 +168,19 @@ async def seen(database: Database, principal: Principal) -> object:
         )
         for query, embedding in (*((name, None) for name in NAMES), ("ana bea relación 1", None), ("algo", EAST))
     }
-    found: dict[object, object] = {}
+    results: dict[object, object] = {}
     for number in range(8):
         try:
-            found[number] = (await graph.get_fact(f"f{number}", principal=principal)).text
+            results[number] = (await graph.get_fact(f"f{number}", principal=principal)).text
         except NotFoundError as error:
-            found[number] = error.message
+            results[number] = error.message
     for name in NAMES:
         try:
-            found[name] = (await graph.get_entity(named(name.lower()), principal=principal)).declared
+            results[name] = (await graph.get_entity(named(name.lower()), principal=principal)).declared
         except NotFoundError as error:
-            found[name] = error.message
+            results[name] = error.message
     listed = [(one.external_id, one.name, one.declared, one.attributes.sensitivity) for one in entities]
-    return listed, sorted(texts.values()), by_name, on_entity, walked, found
+    return listed, sorted(texts.values()), by_name, on_entity, walked, results
 
 
 @pytest.mark.hypothesis

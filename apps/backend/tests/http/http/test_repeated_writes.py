@@ -49,12 +49,12 @@ LISTS = (
 
 async def contents(client: httpx.AsyncClient) -> dict[str, list[dict[str, Any]]]:
     """Return all that is stored, apart from ``pending``, which falls when vectors arrive."""
-    found = {}
+    results = {}
     for path in LISTS:
         answer = (await client.get(path, params={"limit": 50})).raise_for_status().json()
         (entries,) = [part for part in answer.values() if isinstance(part, list)]
-        found[path] = [{name: value for name, value in entry.items() if name != "pending"} for entry in entries]
-    return found
+        results[path] = [{name: value for name, value in entry.items() if name != "pending"} for entry in entries]
+    return results
 
 
 async def test_stored_twice(database_client: httpx.AsyncClient) -> None:

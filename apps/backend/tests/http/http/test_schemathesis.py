@@ -67,13 +67,13 @@ async def problems_of(make_container: Callable[..., Any], folder: Path, *, phase
 
 @pytest.mark.anyio
 async def test_no_request_breaks_the_description(make_container: Callable[..., Any], tmp_path: Path) -> None:
-    found = await problems_of(make_container, tmp_path, phases="examples,fuzzing,stateful", examples=8)
-    assert not found, found
+    result = await problems_of(make_container, tmp_path, phases="examples,fuzzing,stateful", examples=8)
+    assert not result, result
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 @pytest.mark.anyio
 async def test_no_request_of_many_breaks_the_description(make_container: Callable[..., Any], tmp_path: Path) -> None:
-    found = await problems_of(make_container, tmp_path, phases="examples,coverage,fuzzing,stateful", examples=200)
-    assert not found, found
+    result = await problems_of(make_container, tmp_path, phases="examples,coverage,fuzzing,stateful", examples=200)
+    assert not result, result

@@ -77,20 +77,20 @@ async def test_no_server_tells_its_name_on_a_socket(make_app: MakeApp, serve: Se
 def names_of(schema: Any, components: dict[str, Any], seen: frozenset[str] = frozenset()) -> set[str]:
     """Return the names of all members that a request may have, and the formats of their values."""
     if isinstance(schema, list):
-        return set().union(*(names_of(each, components, seen) for each in schema))
+        return set().union(*(names_of(item, components, seen) for item in schema))
     if not isinstance(schema, dict):
         return set()
-    found: set[str] = set()
+    result: set[str] = set()
     if isinstance(reference := schema.get("$ref"), str) and reference not in seen:
-        found |= names_of(components[reference.rpartition("/")[2]], components, seen | {reference})
+        result |= names_of(components[reference.rpartition("/")[2]], components, seen | {reference})
     if isinstance(members := schema.get("properties"), dict):
-        found |= set(members)
+        result |= set(members)
     if isinstance(form := schema.get("format"), str):
-        found.add(f"format:{form}")
+        result.add(f"format:{form}")
     for key, value in schema.items():
         if key not in ("example", "examples", "description", "default", "enum", "const"):
-            found |= names_of(list(value.values()) if key == "properties" else value, components, seen)
-    return found
+            result |= names_of(list(value.values()) if key == "properties" else value, components, seen)
+    return result
 
 
 async def test_no_request_names_a_place_to_connect_to(client: httpx.AsyncClient) -> None:

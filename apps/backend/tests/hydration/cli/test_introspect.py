@@ -10,9 +10,9 @@ Command = Callable[..., Done]
 
 
 def test_an_episode_from_its_first_turn_to_its_introspection(filled: Command) -> None:
-    found = filled("search", "¿Qué dice marco.md de la entrega?", "--episode", "e1", "--json")
-    assert found.code == 0
-    hydration = found.json["hydration"]
+    result = filled("search", "¿Qué dice marco.md de la entrega?", "--episode", "e1", "--json")
+    assert result.code == 0
+    hydration = result.json["hydration"]
     assert (hydration["episode_id"], hydration["turn"]) == ("e1", 1)
     assert "contratos/marco.md#Entrega" in [entity["entity_key"] for entity in hydration["entities"]]
     shown = filled("search", "¿y el plazo?", "--episode", "e1").out

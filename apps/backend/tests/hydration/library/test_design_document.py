@@ -173,14 +173,14 @@ async def fill(rag: Rag) -> None:
 
 
 def keys(hydration: Hydration) -> list[str]:
-    return [each.planned.entity.key for each in hydration.entities]
+    return [item.planned.entity.key for item in hydration.entities]
 
 
 def by_reason(hydration: Hydration, reason: str) -> list[str]:
     return [
-        each.planned.entity.key
-        for each in hydration.entities
-        if any(told.startswith(reason) for told in each.planned.reasons)
+        item.planned.entity.key
+        for item in hydration.entities
+        if any(told.startswith(reason) for told in item.planned.reasons)
     ]
 
 
@@ -237,7 +237,7 @@ async def test_the_named_file_is_anchored_related_code_follows_and_the_rest_is_l
     hydration = await hydrated(rag, FIX)
     anchored = by_reason(hydration, "anchor:explicit_file_mention")
     assert sorted(functions(anchored)) == sorted(ANCHORS)
-    assert {each.planned.priority for each in hydration.entities if each.planned.entity.key in anchored} == {100}
+    assert {item.planned.priority for item in hydration.entities if item.planned.entity.key in anchored} == {100}
     similar = by_reason(hydration, "semantic:0.85")
     assert keys(hydration) == [*anchored, *similar]
     assert {key.partition("::")[0] for key in similar} == SECURITY.keys()
@@ -255,8 +255,8 @@ async def test_what_a_turn_showed_is_anchored_in_the_next_and_told_later(open_ap
     assert sorted(by_reason(second, "anchor:hydrated_previous_turn")) == sorted(keys(first))
     told = await rag.introspect("e", turn=1)
     assert (told.turn, told.turns, told.query, told.model) == (1, 2, FIX, TEST_MODEL.name)
-    assert [each.identity.key for each in told.entities] == keys(first)
-    assert [each.position for each in told.entities] == list(range(1, len(first.entities) + 1))
+    assert [item.identity.key for item in told.entities] == keys(first)
+    assert [item.position for item in told.entities] == list(range(1, len(first.entities) + 1))
     assert told.entities[1].content == first.entities[1].shown[:200]
     assert told.use == first.use
 
@@ -276,13 +276,13 @@ async def test_anchors_over_the_budget_are_dropped_and_that_is_told(open_app: Ca
     rag = await open_app(hydration_max_tokens=60)
     hydration = await hydrated(rag, FIX)
     assert 0 < hydration.use.tokens <= 60
-    assert {each.budget for each in hydration.dropped} == {DropReason.TOKENS}
-    dropped = [each.key for each in hydration.warnings if each.code is WarningCode.ANCHOR_DROPPED]
+    assert {item.budget for item in hydration.dropped} == {DropReason.TOKENS}
+    dropped = [item.key for item in hydration.warnings if item.code is WarningCode.ANCHOR_DROPPED]
     anchored = by_reason(hydration, "anchor:")
     assert anchored
     assert sorted(functions([*anchored, *map(str, dropped)])) == sorted(ANCHORS)
     told = await rag.introspect("e")
-    assert [each.identity.key for each in told.dropped] == dropped
+    assert [item.identity.key for item in told.dropped] == dropped
     assert told.warnings == hydration.warnings
 
 

@@ -64,17 +64,17 @@ def pools(draw: st.DrawFn) -> tuple[list[Anchor], list[HydrationCandidate]]:
     )
 
 
-def is_anchored(each: PlannedEntity) -> bool:
-    return each.reasons[0].startswith("anchor:")
+def is_anchored(item: PlannedEntity) -> bool:
+    return item.reasons[0].startswith("anchor:")
 
 
 def stands_in(entity: EntityRef, shown: Sequence[PlannedEntity]) -> bool:
     """Say whether an identifier's container is shown whole."""
     return entity.kind is EntityKind.IDENTIFIER and any(
-        each.entity.document_id == entity.document_id
-        and each.entity.key == (entity.container or entity.path)
-        and not each.cut
-        for each in shown
+        item.entity.document_id == entity.document_id
+        and item.entity.key == (entity.container or entity.path)
+        and not item.cut
+        for item in shown
     )
 
 
@@ -88,18 +88,18 @@ Pools = tuple[list[Anchor], list[HydrationCandidate]]
 @given(pools(), LIMITS)
 def test_anchors_never_stand_after_candidates(pool: Pools, limits: HydrationLimits) -> None:
     planned = plan(*pool, limits=limits)
-    anchored = [is_anchored(each) for each in planned.entities]
+    anchored = [is_anchored(item) for item in planned.entities]
     assert anchored == sorted(anchored, reverse=True)
 
 
 @given(pools(), LIMITS)
 def test_no_budget_is_exceeded_and_the_use_is_the_sum_of_what_is_shown(pool: Pools, limits: HydrationLimits) -> None:
     planned = plan(*pool, limits=limits)
-    semantic = [each for each in planned.entities if not is_anchored(each)]
+    semantic = [item for item in planned.entities if not is_anchored(item)]
     use = planned.use
-    assert use.tokens == sum(each.tokens for each in planned.entities) <= limits.max_tokens
+    assert use.tokens == sum(item.tokens for item in planned.entities) <= limits.max_tokens
     assert use.entities == len(planned.entities) <= limits.max_entities
-    assert use.semantic_tokens == sum(each.tokens for each in semantic) <= limits.semantic_tokens
+    assert use.semantic_tokens == sum(item.tokens for item in semantic) <= limits.semantic_tokens
     assert use.semantic_entities == len(semantic) <= limits.semantic_entities
     assert use.limits == limits
 
@@ -116,12 +116,12 @@ def test_the_order_of_candidates_says_nothing(pool: Pools, limits: HydrationLimi
 def test_anchors_go_by_priority_in_the_order_given_and_candidates_by_rank(pool: Pools, limits: HydrationLimits) -> None:
     anchors, candidates = pool
     planned = plan(anchors, candidates, limits=limits)
-    assert [each.position for each in planned.entities] == list(range(1, len(planned.entities) + 1))
+    assert [item.position for item in planned.entities] == list(range(1, len(planned.entities) + 1))
     place = {anchor.entity.key: (-anchor.priority, number) for number, anchor in enumerate(anchors)}
-    shown = [place[each.entity.key] for each in planned.entities if is_anchored(each)]
+    shown = [place[item.entity.key] for item in planned.entities if is_anchored(item)]
     assert shown == sorted(shown)
     ranks = {candidate.entity.key: rank(candidate) for candidate in candidates}
-    ranked = [ranks[each.entity.key] for each in planned.entities if not is_anchored(each)]
+    ranked = [ranks[item.entity.key] for item in planned.entities if not is_anchored(item)]
     assert ranked == sorted(ranked)
 
 
@@ -131,13 +131,13 @@ def test_every_anchor_is_shown_dropped_or_stands_in_its_container_and_none_is_sh
 ) -> None:
     anchors, candidates = pool
     planned = plan(anchors, candidates, limits=limits)
-    shown = [each.entity.key for each in planned.entities]
-    dropped = [each.entity.key for each in planned.dropped]
+    shown = [item.entity.key for item in planned.entities]
+    dropped = [item.entity.key for item in planned.dropped]
     assert len({*shown, *dropped}) == len(shown) + len(dropped)
     for anchor in anchors:
         key = anchor.entity.key
         assert (key in shown) + (key in dropped) == 1 or stands_in(anchor.entity, planned.entities)
-    assert {each.entity.key for each in planned.entities if is_anchored(each)} <= {a.entity.key for a in anchors}
+    assert {item.entity.key for item in planned.entities if is_anchored(item)} <= {a.entity.key for a in anchors}
 
 
 @given(pools(), LIMITS)
@@ -151,8 +151,8 @@ def test_what_is_given_twice_is_as_good_as_given_once(pool: Pools, limits: Hydra
 def test_every_reason_of_an_anchor_is_told_somewhere(pool: Pools, limits: HydrationLimits) -> None:
     anchors, candidates = pool
     planned = plan(anchors, candidates, limits=limits)
-    told = {each.entity.key: each.reasons for each in planned.entities}
-    told |= {each.entity.key: each.reasons for each in planned.dropped}
+    told = {item.entity.key: item.reasons for item in planned.entities}
+    told |= {item.entity.key: item.reasons for item in planned.dropped}
     for anchor in anchors:
         key = anchor.entity.key if anchor.entity.key in told else anchor.entity.container
         assert {f"anchor:{reason}" for reason in anchor.reasons} <= set(told[key or anchor.entity.path])
@@ -174,7 +174,7 @@ def replayed(pool: Pools, limits: HydrationLimits) -> tuple[HydrationPlan, list[
 @given(pools(), LIMITS)
 def test_an_anchor_is_dropped_only_where_neither_it_nor_its_head_fits(pool: Pools, limits: HydrationLimits) -> None:
     planned, turns = replayed(pool, limits)
-    budgets = {each.entity.key: each.budget for each in planned.dropped}
+    budgets = {item.entity.key: item.budget for item in planned.dropped}
     for anchor, tokens, count in turns:
         entity = anchor.entity
         budget = budgets.get(entity.key)
@@ -191,21 +191,21 @@ def test_an_anchor_is_cut_only_where_it_does_not_fit_whole_and_then_takes_what_i
     pool: Pools, limits: HydrationLimits
 ) -> None:
     planned, turns = replayed(pool, limits)
-    shown = {each.entity.key: each for each in planned.entities}
+    shown = {item.entity.key: item for item in planned.entities}
     for anchor, tokens, _ in turns:
-        if (each := shown.get(anchor.entity.key)) is not None:
+        if (item := shown.get(anchor.entity.key)) is not None:
             fits = anchor.entity.token_count <= limits.max_tokens - tokens
-            assert each.cut is not fits
-            assert each.tokens == (anchor.entity.token_count if fits else anchor.entity.head_tokens)
-    assert not any(each.cut for each in planned.entities if not is_anchored(each))
+            assert item.cut is not fits
+            assert item.tokens == (anchor.entity.token_count if fits else anchor.entity.head_tokens)
+    assert not any(item.cut for item in planned.entities if not is_anchored(item))
 
 
 @given(pools(), LIMITS)
 def test_every_cut_and_every_drop_is_a_warning_and_nothing_else_is(pool: Pools, limits: HydrationLimits) -> None:
     planned = plan(*pool, limits=limits)
     warned = [(warning.code, warning.key) for warning in planned.warnings]
-    cut = [(WarningCode.ANCHOR_CUT, each.entity.key) for each in planned.entities if each.cut]
-    dropped = [(WarningCode.ANCHOR_DROPPED, each.entity.key) for each in planned.dropped]
+    cut = [(WarningCode.ANCHOR_CUT, item.entity.key) for item in planned.entities if item.cut]
+    dropped = [(WarningCode.ANCHOR_DROPPED, item.entity.key) for item in planned.dropped]
     assert sorted(warned) == sorted([*cut, *dropped])
 
 
@@ -217,10 +217,10 @@ def test_room_that_is_left_after_anchors_goes_to_the_next_candidates(pool: Pools
     """
     anchors, candidates = pool
     planned = plan(anchors, candidates, limits=limits)
-    by_anchors = [each for each in planned.entities if is_anchored(each)]
-    room = min(limits.semantic_tokens, limits.max_tokens - sum(each.tokens for each in by_anchors))
+    by_anchors = [item for item in planned.entities if is_anchored(item)]
+    room = min(limits.semantic_tokens, limits.max_tokens - sum(item.tokens for item in by_anchors))
     anchored = {anchor.entity.key for anchor in anchors}
-    shown = [each.entity.key for each in planned.entities if not is_anchored(each)]
+    shown = [item.entity.key for item in planned.entities if not is_anchored(item)]
     eligible = [
         candidate.entity
         for candidate in sorted(candidates, key=rank)
@@ -246,7 +246,7 @@ def test_candidates_change_nothing_of_the_anchors(pool: Pools, limits: Hydration
     assert together.entities[: len(alone.entities)] == alone.entities
     assert (together.dropped, together.warnings) == (alone.dropped, alone.warnings)
     if len(together.entities) > len(alone.entities):
-        assert has_room(alone) or all(each.tokens == 0 for each in together.entities[len(alone.entities) :])
+        assert has_room(alone) or all(item.tokens == 0 for item in together.entities[len(alone.entities) :])
 
 
 @given(pools(), LIMITS)
@@ -255,30 +255,30 @@ def test_what_was_shown_before_stays_unless_it_does_not_fit(pool: Pools, limits:
     anchors, candidates = pool
     planned = plan(anchors, candidates, limits=limits)
     before = {a.entity.key for a in anchors if AnchorReason.HYDRATED_PREVIOUS_TURN in a.reasons}
-    gone = before - {each.entity.key for each in planned.entities} - {each.entity.key for each in planned.dropped}
+    gone = before - {item.entity.key for item in planned.entities} - {item.entity.key for item in planned.dropped}
     assert all(stands_in(a.entity, planned.entities) for a in anchors if a.entity.key in gone)
     larger = plan(anchors, candidates, limits=HydrationLimits(max_tokens=10_000, max_entities=100))
     assert not larger.dropped
-    assert not any(each.cut for each in larger.entities)
+    assert not any(item.cut for item in larger.entities)
 
 
 @given(pools(), LIMITS, st.sampled_from(["max_tokens", "max_entities", "semantic_tokens", "semantic_entities"]))
 def test_a_budget_of_zero_shows_nothing_of_what_it_bounds(pool: Pools, limits: HydrationLimits, name: str) -> None:
-    values = {each: getattr(limits, each) for each in HydrationLimits.__slots__}
+    values = {item: getattr(limits, item) for item in HydrationLimits.__slots__}
     planned = plan(*pool, limits=HydrationLimits(**{**values, name: 0}))
-    bounded = [each for each in planned.entities if name.startswith("max") or not is_anchored(each)]
-    assert not bounded or (name.endswith("tokens") and all(each.tokens == 0 for each in bounded))
+    bounded = [item for item in planned.entities if name.startswith("max") or not is_anchored(item)]
+    assert not bounded or (name.endswith("tokens") and all(item.tokens == 0 for item in bounded))
 
 
 @given(pools(), LIMITS, st.sets(NUMBERS))
 def test_what_vanishes_leaves_the_others_in_their_order(pool: Pools, limits: HydrationLimits, gone: set[int]) -> None:
     planned = plan(*pool, limits=limits)
     assume(planned.entities)
-    ids = {each.entity.id for number, each in enumerate(planned.entities) if number in gone}
+    ids = {item.entity.id for number, item in enumerate(planned.entities) if number in gone}
     left = without(planned, ids)
-    kept = [each for each in planned.entities if each.entity.id not in ids]
-    assert [each.entity for each in left.entities] == [each.entity for each in kept]
-    assert [each.position for each in left.entities] == list(range(1, len(kept) + 1))
-    semantic = [each.tokens for each in kept if not is_anchored(each)]
-    assert (left.use.tokens, left.use.entities) == (sum(each.tokens for each in kept), len(kept))
+    kept = [item for item in planned.entities if item.entity.id not in ids]
+    assert [item.entity for item in left.entities] == [item.entity for item in kept]
+    assert [item.position for item in left.entities] == list(range(1, len(kept) + 1))
+    semantic = [item.tokens for item in kept if not is_anchored(item)]
+    assert (left.use.tokens, left.use.entities) == (sum(item.tokens for item in kept), len(kept))
     assert (left.use.semantic_tokens, left.use.semantic_entities) == (sum(semantic), len(semantic))

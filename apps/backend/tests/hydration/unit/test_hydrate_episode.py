@@ -43,7 +43,7 @@ async def test_anchors_of_the_named_file_come_first_then_what_is_similar_enough(
         "token.go::SignToken": ("semantic:0.85",),
         "pay.go::ChargeCard": ("semantic:0.70",),
     }
-    assert [each.planned.position for each in hydration.entities] == [1, 2, 3, 4]
+    assert [item.planned.position for item in hydration.entities] == [1, 2, 3, 4]
     assert hydration.entities[0].shown == "the text of auth.go::ValidateToken"
     assert (hydration.model, hydration.turn, hydration.warnings, hydration.reports) == ("test-embedder", 1, (), ())
     use = hydration.use
@@ -53,10 +53,10 @@ async def test_anchors_of_the_named_file_come_first_then_what_is_similar_enough(
 async def test_what_a_turn_showed_is_an_anchor_in_the_next_and_in_no_other_episode() -> None:
     world = World()
     await world.turn(FIX)
-    world.index.kept = [Kept(entity=each.entity, score=0.1) for each in world.index.kept]
+    world.index.kept = [Kept(entity=item.entity, score=0.1) for item in world.index.kept]
     again = await world.turn("Otra cosa")
     assert again.turn == 2
-    assert {reason for each in reasons(again).values() for reason in each} == {"anchor:hydrated_previous_turn"}
+    assert {reason for item in reasons(again).values() for reason in item} == {"anchor:hydrated_previous_turn"}
     assert keys(again) == ["auth.go::ValidateToken", "auth.go::Login", "token.go::SignToken", "pay.go::ChargeCard"]
     for other in (world.turn("Otra cosa", principal=BEN), world.turn("Otra cosa", episode_id="f")):
         hydration = await other
@@ -113,7 +113,7 @@ async def test_a_symbol_anchors_itself_and_what_it_calls() -> None:
 
 async def test_where_all_scores_are_below_the_threshold_words_fill_the_room() -> None:
     world = World(keywords=MemoryKeywords({"1": 0.62, "2": 0.2, "3": 0.19, "4": 0.9}))
-    world.index.kept = [Kept(entity=each.entity, score=min(each.score or 0, 0.7)) for each in world.index.kept]
+    world.index.kept = [Kept(entity=item.entity, score=min(item.score or 0, 0.7)) for item in world.index.kept]
     world.index.chunks = {
         "1": ("log.go::WriteLine",),
         "2": ("pay.go::ChargeCard", "log.go::WriteLine"),
@@ -204,11 +204,11 @@ async def test_anchors_that_do_not_fit_are_listed_warned_of_logged_and_recorded(
     world = World(index=index, options=with_limits(max_tokens=4000))
     with caplog.at_level(logging.DEBUG, logger="ragcorp"):
         hydration = await world.turn("Fix auth bug in auth.go SECRET")
-    assert [(each.planned.tokens, each.shown) for each in hydration.entities] == [
+    assert [(item.planned.tokens, item.shown) for item in hydration.entities] == [
         (3000, "the text of auth.go::validateToken"),
         (100, "the head of auth.go::checkPermissions"),
     ]
-    assert [(each.entity.key, each.budget) for each in hydration.dropped] == [("auth.go::login", DropReason.TOKENS)]
+    assert [(item.entity.key, item.budget) for item in hydration.dropped] == [("auth.go::login", DropReason.TOKENS)]
     assert WarningCode.ANCHOR_CUT in codes(hydration)
     assert WarningCode.ANCHOR_DROPPED in codes(hydration)
     dropped = [record for record in caplog.records if record.levelno == logging.WARNING and "dropped" in record.message]
@@ -246,7 +246,7 @@ async def test_what_vanished_meanwhile_is_left_out_and_positions_close_up() -> N
     world = World()
     world.index.gone = {"auth.go::ValidateToken", "token.go::SignToken"}
     hydration = await world.turn(FIX)
-    assert [(each.planned.position, each.planned.entity.key) for each in hydration.entities] == [
+    assert [(item.planned.position, item.planned.entity.key) for item in hydration.entities] == [
         (1, "auth.go::Login"),
         (2, "pay.go::ChargeCard"),
     ]
@@ -256,7 +256,7 @@ async def test_what_vanished_meanwhile_is_left_out_and_positions_close_up() -> N
 async def test_two_turns_at_the_same_time_are_both_recorded() -> None:
     world = World()
     turns = await asyncio.gather(*(world.turn(FIX) for _ in range(2)))
-    assert sorted(each.turn or 0 for each in turns) == [1, 2]
+    assert sorted(item.turn or 0 for item in turns) == [1, 2]
 
 
 @pytest.mark.parametrize(

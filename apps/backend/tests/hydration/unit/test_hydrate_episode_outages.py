@@ -88,7 +88,7 @@ async def test_every_part_that_is_out_is_named_once() -> None:
     world = World(embedder=BrokenEmbedder(reason="unreachable"))
     world.episodes.faults.errors.update(hydrated=DOWN, record=StorageUnavailableError("out", reason="read_only"))
     hydration = await world.turn(FIX)
-    assert [(each.source, each.reason) for each in hydration.reports] == [
+    assert [(item.source, item.reason) for item in hydration.reports] == [
         ("semantic", "unreachable"),
         ("episodes", "read_only"),
     ]
@@ -99,7 +99,7 @@ async def test_a_turn_that_is_recorded_too_late_is_shown_without_a_number() -> N
     world.episodes.faults.gates["record"] = asyncio.Event()
     hydration = await world.turn(FIX)
     assert (len(hydration.entities), hydration.turn) == (4, None)
-    assert [(each.source, each.outcome) for each in hydration.reports] == [("episodes", SourceOutcome.TIMEOUT)]
+    assert [(item.source, item.outcome) for item in hydration.reports] == [("episodes", SourceOutcome.TIMEOUT)]
     await happened(world.episodes.faults.ended["record"])
 
 

@@ -59,7 +59,7 @@ async def test_an_answer_reads_what_is_shown_first_and_what_was_found_once() -> 
     answer = AnswerQuery(search=search, answerer=says, languages=Spanish(), pages=NO_PAGES, limits=AnswerLimits())
     answered = await final_answer(answer.stream(SearchRequest(query="which?", episode_id="e"), principal=ANYONE))
     ((prompt),) = says.prompts
-    assert [(each.n, each.chunk.content) for each in prompt.passages] == [
+    assert [(item.n, item.chunk.content) for item in prompt.passages] == [
         (1, "one word"),
         (2, "two words"),
         (3, "three"),

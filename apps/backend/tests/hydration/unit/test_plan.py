@@ -43,7 +43,7 @@ def limits(
 
 
 def keys(planned: HydrationPlan) -> list[str]:
-    return [each.entity.key for each in planned.entities]
+    return [item.entity.key for item in planned.entities]
 
 
 def codes(planned: HydrationPlan) -> list[tuple[WarningCode, str | None]]:
@@ -52,7 +52,7 @@ def codes(planned: HydrationPlan) -> list[tuple[WarningCode, str | None]]:
 
 def test_an_anchor_of_priority_100_stands_before_a_candidate_of_score_99() -> None:
     planned = plan([anchor(ref("auth.go::login"))], [found(ref("token.go::sign"), 0.99)], limits=limits())
-    assert [(each.position, each.entity.key, each.reasons, each.priority) for each in planned.entities] == [
+    assert [(item.position, item.entity.key, item.reasons, item.priority) for item in planned.entities] == [
         (1, "auth.go::login", ("anchor:explicit_file_mention",), 100),
         (2, "token.go::sign", ("semantic:0.99",), 99),
     ]
@@ -62,7 +62,7 @@ def test_even_the_least_anchor_stands_before_a_perfect_score() -> None:
     planned = plan(
         [anchor(ref("a.go::near"), AnchorReason.AST_SAME_FILE)], [found(ref("b.go::f"), 1.0)], limits=limits()
     )
-    assert [(each.entity.key, each.priority) for each in planned.entities] == [("a.go::near", 60), ("b.go::f", 100)]
+    assert [(item.entity.key, item.priority) for item in planned.entities] == [("a.go::near", 60), ("b.go::f", 100)]
 
 
 def test_of_candidates_of_5000_tokens_a_budget_of_1000_shows_1000() -> None:
@@ -80,11 +80,11 @@ def test_of_anchors_of_8000_tokens_a_budget_of_4000_shows_what_fits_and_names_th
         anchor(ref("auth.go::login", 2000, head=1000, position=2)),
     ]
     planned = plan(anchors, [], limits=limits(4000))
-    assert [(each.entity.key, each.tokens, each.cut) for each in planned.entities] == [
+    assert [(item.entity.key, item.tokens, item.cut) for item in planned.entities] == [
         ("auth.go::validateToken", 3000, False),
         ("auth.go::checkPermissions", 100, True),
     ]
-    assert [(each.entity.key, each.tokens, each.budget, each.priority) for each in planned.dropped] == [
+    assert [(item.entity.key, item.tokens, item.budget, item.priority) for item in planned.dropped] == [
         ("auth.go::login", 2000, DropReason.TOKENS, 100)
     ]
     assert codes(planned) == [
@@ -101,14 +101,14 @@ def test_where_no_anchor_fits_all_are_dropped_and_named() -> None:
     anchors = [anchor(ref(f"auth.go::{name}", 8000, head=128)) for name in names]
     planned = plan(anchors, [], limits=limits(100))
     assert planned.entities == ()
-    assert [each.entity.name for each in planned.dropped] == list(names)
+    assert [item.entity.name for item in planned.dropped] == list(names)
     assert [warning.code for warning in planned.warnings] == [WarningCode.ANCHOR_DROPPED] * 3
 
 
 def test_an_anchor_that_is_dropped_does_not_end_the_plan() -> None:
     anchors = [anchor(ref("a.go::big", 900, head=500), SYMBOL), anchor(ref("a.go::small", 200), SYMBOL)]
     planned = plan(anchors, [], limits=limits(400))
-    assert (keys(planned), [each.entity.key for each in planned.dropped]) == (["a.go::small"], ["a.go::big"])
+    assert (keys(planned), [item.entity.key for item in planned.dropped]) == (["a.go::small"], ["a.go::big"])
 
 
 def test_anchors_go_by_priority_and_keep_their_order_within_one() -> None:
@@ -128,13 +128,13 @@ def test_what_comes_along_with_a_file_goes_by_similarity_behind_what_is_named() 
     near, far, unscored, named, least = (ref(f"a.go::{name}") for name in ("near", "far", "unscored", "named", "least"))
     file = AnchorReason.EXPLICIT_FILE_MENTION
     given = [
-        *(Anchor(entity=each, reasons=(file,), along=True) for each in (unscored, far, near)),
+        *(Anchor(entity=item, reasons=(file,), along=True) for item in (unscored, far, near)),
         anchor(named, file),
         anchor(least, AnchorReason.AST_CALLS),
     ]
     scores = {near.identity: 0.9, far.identity: 0.85, named.identity: 0.1, least.identity: 1.0}
-    assert [each.entity.name for each in nearest_first(given, scores)] == ["named", "near", "far", "unscored", "least"]
-    assert [each.entity.name for each in nearest_first(given, {})] == ["named", "unscored", "far", "near", "least"]
+    assert [item.entity.name for item in nearest_first(given, scores)] == ["named", "near", "far", "unscored", "least"]
+    assert [item.entity.name for item in nearest_first(given, {})] == ["named", "unscored", "far", "near", "least"]
 
 
 def test_what_was_shown_before_stays_and_gives_way_to_mentions_only() -> None:
@@ -142,14 +142,14 @@ def test_what_was_shown_before_stays_and_gives_way_to_mentions_only() -> None:
     whole = plan(anchors, [found(ref("b.go::f", 200), 0.95)], limits=limits(900))
     assert keys(whole) == ["auth.go::login", "seen.go::old"]
     tight = plan(anchors, [], limits=limits(350))
-    assert (keys(tight), [each.entity.key for each in tight.dropped]) == (["auth.go::login"], ["seen.go::old"])
+    assert (keys(tight), [item.entity.key for item in tight.dropped]) == (["auth.go::login"], ["seen.go::old"])
 
 
 def test_where_enough_entities_are_shown_anchors_are_dropped_by_that_budget() -> None:
     anchors = [anchor(ref(f"a.go::f{number}", 10, position=number)) for number in range(3)]
     planned = plan(anchors, [found(ref("b.go::f", 10), 0.9)], limits=limits(entities=2))
     assert keys(planned) == ["a.go::f0", "a.go::f1"]
-    assert [(each.entity.key, each.budget) for each in planned.dropped] == [("a.go::f2", DropReason.ENTITIES)]
+    assert [(item.entity.key, item.budget) for item in planned.dropped] == [("a.go::f2", DropReason.ENTITIES)]
     assert "2 entities are shown already" in planned.warnings[0].message
 
 
@@ -196,7 +196,7 @@ def test_nothing_is_shown_twice() -> None:
     other = ref("b.go::f")
     planned = plan([anchor(login), anchor(login, BEFORE)], [found(login, 0.9), found(other, 0.8), found(other, 0.7)],
                    limits=limits())  # fmt: skip
-    assert [(each.entity.key, each.reasons) for each in planned.entities] == [
+    assert [(item.entity.key, item.reasons) for item in planned.entities] == [
         ("auth.go::login", ("anchor:explicit_file_mention",)),
         ("b.go::f", ("semantic:0.80",)),
     ]
@@ -221,7 +221,7 @@ def line(key: str, container: str | None, tokens: int = 30) -> EntityRef:
 def test_an_identifier_in_what_is_shown_whole_lends_its_reason_to_it(container: str | None) -> None:
     section = ref(container or "c.md", 200, kind=EntityKind.SECTION if container else EntityKind.FILE)
     planned = plan([anchor(section), anchor(line("c.md#FAC-7", container), CODE)], [], limits=limits())
-    assert [(each.entity.key, each.reasons, each.tokens) for each in planned.entities] == [
+    assert [(item.entity.key, item.reasons, item.tokens) for item in planned.entities] == [
         (section.key, ("anchor:explicit_file_mention", "anchor:explicit_identifier_mention"), 200)
     ]
 
@@ -229,7 +229,7 @@ def test_an_identifier_in_what_is_shown_whole_lends_its_reason_to_it(container: 
 def test_an_identifier_is_shown_where_its_container_is_cut_or_is_another_documents() -> None:
     section = ref("c.md#Pagos", 200, head=20, kind=EntityKind.SECTION)
     planned = plan([anchor(section), anchor(line("c.md#FAC-7", "c.md#Pagos"), CODE)], [], limits=limits(100))
-    assert [(each.entity.key, each.cut) for each in planned.entities] == [("c.md#Pagos", True), ("c.md#FAC-7", False)]
+    assert [(item.entity.key, item.cut) for item in planned.entities] == [("c.md#Pagos", True), ("c.md#FAC-7", False)]
     elsewhere = plan([anchor(section), anchor(line("d.md#FAC-7", "c.md#Pagos"), CODE)], [], limits=limits())
     assert keys(elsewhere) == ["c.md#Pagos", "d.md#FAC-7"]
 
@@ -237,7 +237,7 @@ def test_an_identifier_is_shown_where_its_container_is_cut_or_is_another_documen
 def test_an_identifier_among_the_candidates_is_left_to_its_container() -> None:
     section = ref("c.md#Pagos", 200, kind=EntityKind.SECTION)
     planned = plan([anchor(section)], [found(line("c.md#FAC-7", "c.md#Pagos"), 0.9)], limits=limits())
-    assert [(each.entity.key, each.reasons) for each in planned.entities] == [
+    assert [(item.entity.key, item.reasons) for item in planned.entities] == [
         ("c.md#Pagos", ("anchor:explicit_file_mention",))
     ]
 
@@ -270,7 +270,7 @@ def test_what_vanished_is_left_out_and_positions_close_up() -> None:
     anchors = [anchor(ref("a.go::f", 10)), anchor(ref("b.go::f", 20)), anchor(ref("c.go::f", 30))]
     planned = plan(anchors, [found(ref("d.go::f", 40), 0.9), found(ref("e.go::f", 50), 0.8)], limits=limits())
     left = without(planned, {ref("b.go::f").id, ref("d.go::f").id})
-    assert [(each.position, each.entity.key) for each in left.entities] == [
+    assert [(item.position, item.entity.key) for item in left.entities] == [
         (1, "a.go::f"),
         (2, "c.go::f"),
         (3, "e.go::f"),

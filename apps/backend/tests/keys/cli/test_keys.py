@@ -103,8 +103,8 @@ def status_of(url: str, credential: str | None = None) -> int:
 
 def until(wanted: int, url: str, credential: str | None = None) -> None:
     deadline = time.monotonic() + 30
-    while (found := status_of(url, credential)) != wanted:
-        assert time.monotonic() < deadline, found
+    while (result := status_of(url, credential)) != wanted:
+        assert time.monotonic() < deadline, result
         time.sleep(0.1)
 
 

@@ -69,11 +69,11 @@ async def test_each_operation_needs_its_scope_and_no_other(client: httpx.AsyncCl
         for credential in wrong:
             assert ((await status(credential))[0] == 401) == (needed is not None), (name, credential)
         for scope, credential in by_scope.items():
-            found, text = await status(credential)
+            result, text = await status(credential)
             if needed in (None, scope):
-                assert found not in (401, 403), (name, scope)
+                assert result not in (401, 403), (name, scope)
             else:
-                assert found == 403, (name, scope)
+                assert result == 403, (name, scope)
                 assert f"the scope {needed}" in text
 
 

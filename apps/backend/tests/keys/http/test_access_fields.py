@@ -104,8 +104,8 @@ async def test_fields_open_no_file_to_a_key_without_tools(place: Place) -> None:
                 assert "the scope tools" in refused.text
                 assert "21 %" not in refused.text
         for fields in named:
-            found = await place.client.post(path, json={"query": QUESTION, **fields}, headers=with_tools)
-            assert "21 %" in found.text, (path, fields)
+            result = await place.client.post(path, json={"query": QUESTION, **fields}, headers=with_tools)
+            assert "21 %" in result.text, (path, fields)
 
 
 async def test_a_profile_that_asks_files_too_leaves_them_out(place: Place) -> None:
@@ -113,17 +113,17 @@ async def test_a_profile_that_asks_files_too_leaves_them_out(place: Place) -> No
     searcher, with_tools = await place.key(Scope.SEARCH, Scope.ASK), await place.key(Scope.SEARCH, Scope.TOOLS)
     for body in ({"profile": MIXED}, {"mode": "hybrid"}, {"profile": MIXED, "episode_id": "e"}):
         asked = {"query": f"{QUESTION} alta", "explain": True, **body}
-        found = await place.client.post("/search", json=asked, headers=searcher)
-        assert found.status_code == 200
-        assert found.json()["results"]
-        told = {(each["source"], each["reason"]) for each in found.json()["degraded"]}
+        result = await place.client.post("/search", json=asked, headers=searcher)
+        assert result.status_code == 200
+        assert result.json()["results"]
+        told = {(item["source"], item["reason"]) for item in result.json()["degraded"]}
         assert told == ({(GREP, "scope:tools")} if "profile" in body else set())
         answer = await place.client.post("/ask", json=asked, headers=searcher)
         assert answer.status_code == 200
         context = await place.client.get("/context", params={"query": QUESTION}, headers=searcher)
-        for each in (found, answer, context):
-            assert "21 %" not in each.text
-            assert "iva.txt" not in each.text
+        for item in (result, answer, context):
+            assert "21 %" not in item.text
+            assert "iva.txt" not in item.text
         whole = await place.client.post("/search", json=asked, headers=with_tools)
         assert "21 %" in whole.text
         assert whole.json()["degraded"] == []

@@ -65,9 +65,9 @@ async def test_a_revoked_key_stays_so_and_still_exists(store: PostgresKeyStore) 
     assert not await store.revoke("rk_bbbbbbbbbbbbbbbb", at=NOON)
     assert await store.revoke(KEY.id, at=NOON)
     assert await store.revoke(KEY.id, at=NOON + timedelta(hours=1))
-    found = await store.find(KEY.id)
-    assert found is not None
-    assert found.key.revoked_at == NOON
+    result = await store.find(KEY.id)
+    assert result is not None
+    assert result.key.revoked_at == NOON
     assert await store.any_exists()
 
 
@@ -75,8 +75,8 @@ async def test_the_last_use_never_goes_back(store: PostgresKeyStore) -> None:
     await store.add(STORED)
     for at in (NOON, NOON + timedelta(minutes=2), NOON + timedelta(minutes=1)):
         await store.used(KEY.id, at=at)
-    (found,) = await store.list()
-    assert found.last_used_at == NOON + timedelta(minutes=2)
+    (result,) = await store.list()
+    assert result.last_used_at == NOON + timedelta(minutes=2)
 
 
 async def test_the_database_has_a_secret_of_its_own(store: PostgresKeyStore) -> None:

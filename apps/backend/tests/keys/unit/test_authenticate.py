@@ -223,21 +223,21 @@ async def test_a_database_that_hangs_is_not_waited_for_when_it_does_not_let_go()
 
 async def test_wrong_keys_in_masses_do_not_stand_before_a_known_one() -> None:
     place = KeyWorld(lookup_seconds=NEVER_SECONDS)
-    known = await place.key()
-    await place.authenticate.caller(known.credential)
+    existing = await place.key()
+    await place.authenticate.caller(existing.credential)
     place.seconds = TRUST
     place.store.freeze()
-    guesses = [asyncio.create_task(place.authenticate.caller(wrong(known, number))) for number in range(120)]
+    guesses = [asyncio.create_task(place.authenticate.caller(wrong(existing, number))) for number in range(120)]
     while place.store.hanging < MOST_LOOKUPS:  # noqa: ASYNC110 - the store has no event for it
         await asyncio.sleep(0)
-    asking = asyncio.create_task(place.authenticate.caller(known.credential))
+    asking = asyncio.create_task(place.authenticate.caller(existing.credential))
     while place.store.hanging < MOST_LOOKUPS + 1:  # noqa: ASYNC110
         await asyncio.sleep(0)
     for guess in guesses:
         guess.cancel()
     await asyncio.gather(*guesses, return_exceptions=True)
     place.store.thaw()
-    assert (await asking).key_id == known.key.id
+    assert (await asking).key_id == existing.key.id
 
 
 async def test_no_more_lookups_hang_than_there_are_turns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,8 +271,8 @@ async def test_what_waits_for_a_turn_is_bounded(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(StorageUnavailableError):
         await place.authenticate.caller(created.credential)
     place.store.thaw()
-    found = await asyncio.gather(*waiting, return_exceptions=True)
-    assert {type(error) for error in found} == {UnauthenticatedError}
+    results = await asyncio.gather(*waiting, return_exceptions=True)
+    assert {type(error) for error in results} == {UnauthenticatedError}
     await place.authenticate.caller(created.credential)
 
 
@@ -283,8 +283,8 @@ async def test_whether_there_is_a_key_is_not_waited_for_either() -> None:
     async with asyncio.timeout(NEVER_SECONDS):
         for _ in range(4):
             place.seconds += RETRY_SECONDS + EXISTENCE_SECONDS
-            found = await asyncio.gather(*(place.authenticate.caller(None) for _ in range(20)))
-            assert set(found) == {LOCAL_CALLER}
+            results = await asyncio.gather(*(place.authenticate.caller(None) for _ in range(20)))
+            assert set(results) == {LOCAL_CALLER}
     assert place.store.hanging == 1
     place.store.thaw()
 

@@ -82,8 +82,8 @@ class Assistant:
         return {tool["name"] for tool in message_of(await self.send("tools/list"))["result"]["tools"]}
 
     async def call(self, name: str, **arguments: Any) -> dict[str, Any]:
-        found: dict[str, Any] = message_of(await self.send("tools/call", name=name, arguments=arguments))["result"]
-        return found
+        outcome: dict[str, Any] = message_of(await self.send("tools/call", name=name, arguments=arguments))["result"]
+        return outcome
 
 
 async def test_a_key_is_shown_and_may_call_what_its_scopes_allow(place: Place) -> None:

@@ -166,8 +166,8 @@ async def test_a_key_that_opens_sessions_ends_its_own_and_nobody_elses(behaviour
 
         as_a = of_session(await open_session(client, url, key="a"), key="a")
         first, second, third = [of_session(await open_session(client, url, key="b"), key="b") for _ in range(3)]
-        assert [await alive(each) for each in (as_a, first, second, third)] == [True, False, True, True]
-        asking = [asyncio.create_task(client.post(url, json=ASKING, headers=each)) for each in (second, third)]
+        assert [await alive(item) for item in (as_a, first, second, third)] == [True, False, True, True]
+        asking = [asyncio.create_task(client.post(url, json=ASKING, headers=item)) for item in (second, third)]
         while len(behaviour.asked) < 2:  # noqa: ASYNC110 - nothing tells of it
             await asyncio.sleep(0.01)
         refused = await open_session(client, url, key="b")
@@ -180,7 +180,7 @@ async def test_a_key_that_opens_sessions_ends_its_own_and_nobody_elses(behaviour
         full = await open_session(client, url, key="d")  # four are open, and those that are idle are others'
         assert (full.status_code, "4 sessions" in full.text) == (503, True)
         another = of_session(await open_session(client, url, key="c"), key="c")  # in the place of its own
-        assert [await alive(each) for each in (as_a, as_c, another)] == [True, False, True]
+        assert [await alive(item) for item in (as_a, as_c, another)] == [True, False, True]
         behaviour.gate.set()
         await asyncio.gather(*asking)
 

@@ -76,7 +76,7 @@ async def place(make_container: Callable[..., Any], tmp_path: Path) -> Place:
 
 def paths(result: CallToolResult) -> list[str | None]:
     assert not result.is_error, text_of(result)
-    return [found["citation"]["path"] for found in result.structured_content["results"]]
+    return [matches["citation"]["path"] for matches in result.structured_content["results"]]
 
 
 async def test_each_tool_over_the_mounted_endpoint(place: Place) -> None:

@@ -109,9 +109,9 @@ async def test_a_hybrid_search(behaviour: Behaviour, mode: str) -> None:
     )
     document = result.structured_content
     assert document["searched"] == ["artifact_chunks", "files"]
-    (found,) = document["results"]
-    assert found["text"] == "El plazo es de 30 días."
-    assert (found["citation"]["path"], found["citation"]["line_start"]) == ("docs/marco.md", 3)
+    (matches,) = document["results"]
+    assert matches["text"] == "El plazo es de 30 días."
+    assert (matches["citation"]["path"], matches["citation"]["line_start"]) == ("docs/marco.md", 3)
 
 
 async def test_query_is_another_name_of_semantic_query(client: Client, behaviour: Behaviour) -> None:

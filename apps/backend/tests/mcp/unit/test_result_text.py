@@ -139,12 +139,12 @@ def test_what_a_loader_calls_every_file_is_not_shown() -> None:
         title="", path=None, collection="memory", artifact_type="memory",
         metadata={"source_system": "local_file", "source_url": "local_file:3"},
     )  # fmt: skip
-    found = response(
+    result = response(
         hit(1, 0.5, loaded, collections=("artifact_chunks",)),
         hit(2, 0.4, item, collections=("memory",)),
         reports=(report("dense"),),
     )
-    text = search_text(found)
+    text = search_text(result)
     assert "Title: acme.md\nSource: contract | " in text
     assert "Evidence: contratos/acme.md:" in text
     assert "Source: memory | " in text
@@ -152,8 +152,8 @@ def test_what_a_loader_calls_every_file_is_not_shown() -> None:
 
 
 def test_no_text_of_a_document_makes_a_line_of_its_own() -> None:
-    found = chunk(id=HOSTILE, title=HOSTILE, content=HOSTILE, path=f"a{HOSTILE}", metadata={"source_system": HOSTILE})
-    text = search_text(response(hit(1, 0.5, found, collections=("artifact_chunks",)), reports=(report("dense"),)))
+    result = chunk(id=HOSTILE, title=HOSTILE, content=HOSTILE, path=f"a{HOSTILE}", metadata={"source_system": HOSTILE})
+    text = search_text(response(hit(1, 0.5, result, collections=("artifact_chunks",)), reports=(report("dense"),)))
     starts = [line.split(" ")[0] for line in text.splitlines()]
     assert starts == ["Found", "", "[1]", "Type:", "Title:", "Source:", "Snippet:", "Evidence:"]
     assert not set(text) & set("\r\x1b\u202e\u2028\x00")
@@ -169,13 +169,13 @@ def test_a_snippet_has_two_hundred_characters() -> None:
 def test_the_snippet_of_a_file_begins_at_its_first_match() -> None:
     lines = [f"línea {number}" for number in range(11, 32)]
     in_file = chunk(collection="files", content="\n".join(lines), line_start=11, line_end=31)
-    found = replace(hit(1, 0.5, in_file, collections=("files",)), matched_lines=(24, 21))
-    text = search_text(response(found, reports=()))
+    result = replace(hit(1, 0.5, in_file, collections=("files",)), matched_lines=(24, 21))
+    text = search_text(response(result, reports=()))
     assert 'Snippet: "línea 21 línea 22 ' in text
     assert "Evidence: docs/contratos/marco.md:11-31" in text
-    beyond = replace(found, matched_lines=(99,))
+    beyond = replace(result, matched_lines=(99,))
     assert 'Snippet: "línea 11 línea 12 ' in search_text(response(beyond, reports=()))
-    of_document = replace(found, chunk=replace(in_file, collection="artifact_chunks"))
+    of_document = replace(result, chunk=replace(in_file, collection="artifact_chunks"))
     assert 'Snippet: "línea 11 línea 12 ' in search_text(response(of_document, reports=()))
 
 

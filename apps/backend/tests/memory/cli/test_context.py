@@ -17,7 +17,7 @@ def test_an_empty_memory_prints_nothing(ragcorp: Ragcorp) -> None:
     body = ragcorp("context", "--json").json
     assert (body["context"], body["items"]) == ("", [])
     # text alone is searched
-    assert [each["source"] for each in body["degraded"]] == ["memory.dense", "history.dense"]
+    assert [item["source"] for item in body["degraded"]] == ["memory.dense", "history.dense"]
     assert "degraded: memory.dense (no_embedder)" in done.err
 
 

@@ -41,9 +41,9 @@ async def text_of(client: httpx.AsyncClient, name: str) -> str:
 async def six(client: httpx.AsyncClient) -> list[dict[str, Any]]:
     """A document of six passages, one a section."""
     assert (await client.put(f"{ARTIFACTS}/c/marco.md", json={"text": TEXT})).status_code == 201
-    found = await passages(client, artifact="c/marco.md")
-    assert [chunk["chunk_index"] for chunk in found] == list(range(6))
-    return found
+    results = await passages(client, artifact="c/marco.md")
+    assert [chunk["chunk_index"] for chunk in results] == list(range(6))
+    return results
 
 
 async def test_artifacts_are_documents(client: httpx.AsyncClient, world: World) -> None:

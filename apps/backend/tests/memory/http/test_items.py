@@ -144,8 +144,8 @@ async def test_the_longest_names_are_those_of_the_description(client: httpx.Asyn
         for length, status in ((limit, 201), (limit + 1, 422)):
             answer = await client.post(path, json={"external_id": "x" * length, "text": "Hola."})
             assert answer.status_code == status, (collection, length)
-            found = await client.get(f"{path}/{'x' * length}")
-            assert found.status_code == (200 if status == 201 else 422), (collection, length)
+            result = await client.get(f"{path}/{'x' * length}")
+            assert result.status_code == (200 if status == 201 else 422), (collection, length)
     parameters = described["paths"]["/collections/{collection}/items/{external_id}"]["get"]["parameters"]
     (name,) = [parameter for parameter in parameters if parameter["name"] == "external_id"]
     assert name["schema"]["maxLength"] == 500
@@ -239,11 +239,11 @@ async def test_an_outage_is_503(client: httpx.AsyncClient, world: World) -> None
 
 async def test_the_collections_are_described_and_counted(client: httpx.AsyncClient) -> None:
     described = (await client.get("/collections")).json()["collections"]
-    assert [each["collection"] for each in described] == ["artifacts", "artifact_chunks", "memory", "history"]
-    fields = {each["collection"]: {field["name"]: field["required"] for field in each["fields"]} for each in described}
+    assert [item["collection"] for item in described] == ["artifacts", "artifact_chunks", "memory", "history"]
+    fields = {item["collection"]: {field["name"]: field["required"] for field in item["fields"]} for item in described}
     assert fields["memory"]["text"] is True
     assert fields["history"]["timestamp"] is False
-    assert "session" in next(each for each in described if each["collection"] == "history")["filters"]
+    assert "session" in next(item for item in described if item["collection"] == "history")["filters"]
     await client.post(MEMORY, json={"text": "uno"})
     await client.post(MEMORY, json={"text": "dos", "kind": "person"})
     await client.post(HISTORY, json=TURN)

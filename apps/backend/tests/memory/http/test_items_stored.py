@@ -94,7 +94,7 @@ async def test_a_passage_is_edited_through_the_service(database_client: httpx.As
     )
     assert edited.status_code == 200, edited.text
     assert "REQ-77" in edited.json()["passages"][0]["text"]
-    found = (await database_client.post("/search", json={"query": "REQ-77", "mode": "sparse"})).json()["results"]
-    assert [result["external_id"] for result in found][:1] == ["c/a.md"]
+    matches = (await database_client.post("/search", json={"query": "REQ-77", "mode": "sparse"})).json()["results"]
+    assert [result["external_id"] for result in matches][:1] == ["c/a.md"]
     gone = await database_client.get(f"/collections/artifact_chunks/items/{middle['id']}")
     assert gone.status_code == 404

@@ -75,9 +75,9 @@ async def test_a_write_without_a_time_keeps_the_one_there_is(open_rag: OpenRag) 
     assert (await rag.history.get("t")).attributes.occurred_at == then
     before = datetime.now(UTC)
     made = await rag.history.add("Ahora.")
-    found = (await rag.history.get(made.external_id)).attributes.occurred_at
-    assert found is not None
-    assert before <= found <= datetime.now(UTC)
+    result = (await rag.history.get(made.external_id)).attributes.occurred_at
+    assert result is not None
+    assert before <= result <= datetime.now(UTC)
 
 
 async def test_changes_at_the_same_time_are_all_kept(open_rag: OpenRag) -> None:

@@ -40,8 +40,8 @@ async def test_questions_bury_no_old_turn(rag: Rag) -> None:
     assert answer.text == f"Rajesh: «{OLD}» [1]"
     context = await rag.context(ASKED, limit=5)
     assert [item.text for item in context.items] == [OLD]
-    found = await rag.search(ASKED, profile="everything", limit=5)
-    assert [hit.chunk.content for hit in found.hits] == [OLD]
+    result = await rag.search(ASKED, profile="everything", limit=5)
+    assert [hit.chunk.content for hit in result.hits] == [OLD]
 
 
 async def test_what_was_asked_is_found_where_it_is_asked_for(rag: Rag) -> None:
@@ -92,4 +92,4 @@ async def test_a_fact_answers(rag: Rag, question: str, quote: str) -> None:
     await rag.embed_pending()
     answer = await rag.ask(question, profile="memory")
     assert answer.text == f"«{quote}» [1]"
-    assert [(each.collection, each.quote) for each in answer.citations] == [("graph", quote)]
+    assert [(item.collection, item.quote) for item in answer.citations] == [("graph", quote)]

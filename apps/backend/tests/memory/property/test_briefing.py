@@ -42,7 +42,7 @@ def test_the_fence_holds_and_every_line_is_ours(items: list) -> None:  # type: i
     if context:
         check_context(context)
     else:
-        assert not any(neutral(each.text) for each in items)
+        assert not any(neutral(entry.text) for entry in items)
 
 
 @settings(deadline=None)
@@ -75,8 +75,8 @@ def test_neutral_is_neutral_and_idempotent(text: str) -> None:
 @settings(deadline=None)
 @given(ITEMS)
 def test_items_and_briefing_are_idempotent(items: list) -> None:  # type: ignore[type-arg]
-    once = [neutral_item(each) for each in items]
-    assert [neutral_item(each) for each in once] == once
+    once = [neutral_item(entry) for entry in items]
+    assert [neutral_item(entry) for entry in once] == once
     assert format_memory_briefing(once) == format_memory_briefing(items)
 
 

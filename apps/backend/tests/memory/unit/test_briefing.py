@@ -185,8 +185,8 @@ def test_a_hostile_text_in_any_field_stays_data(text: str) -> None:
     briefing = format_memory_briefing(items)
     context = fenced(briefing, token=TOKEN)
     check_context(context)
-    for each in map(neutral_item, items):
-        for field in (each.text, each.speaker or "", each.session or "", *each.entities):
+    for entry in map(neutral_item, items):
+        for field in (entry.text, entry.speaker or "", entry.session or "", *entry.entities):
             check_neutral(field)
 
 
@@ -228,8 +228,8 @@ def test_neutral_text_stays_as_it_is(text: str) -> None:
     once = neutral(text)
     assert neutral(once) == once
     items = [item(text, text), item(text, collection="graph")]
-    again = [neutral_item(neutral_item(each)) for each in items]
-    assert again == [neutral_item(each) for each in items]
+    again = [neutral_item(neutral_item(entry)) for entry in items]
+    assert again == [neutral_item(entry) for entry in items]
     assert format_memory_briefing(again) == format_memory_briefing(items)
 
 

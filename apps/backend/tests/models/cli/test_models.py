@@ -55,8 +55,8 @@ def test_migrate_then_ingest_then_search_by_vectors(ragcorp: Command, folder: Pa
     assert (left["embedded"], left["pending"] > 0) == (0, True)
     made = ragcorp("embed", "--pending", "--json")
     assert (made.code, made.json["embedded"], made.json["pending"]) == (0, left["pending"], 0)
-    found = ragcorp("search", "Acme Corporation", "--json").json
-    assert (found["mode_used"], found["degraded"]) == ("dense", [])
+    matches = ragcorp("search", "Acme Corporation", "--json").json
+    assert (matches["mode_used"], matches["degraded"]) == ("dense", [])
     hybrid = ragcorp("search", "Acme Corporation", "--mode=hybrid", "--weights=dense=1,full_text=2", "--json").json
     assert hybrid["results"][0]["score_type"] == "rrf"
     assert "Acme Corporation" in hybrid["results"][0]["text"]
@@ -81,9 +81,9 @@ def test_a_provider_that_is_out_ends_in_one_error_and_keeps_the_text(
     done = ragcorp("ingest", str(folder), "--json")
     assert (done.code, done.json["error"]["code"]) == (3, "embedder_unavailable")
     assert "ragcorp embed --pending" in done.json["error"]["remedy"]
-    found = ragcorp("search", "Acme", "--json").json
-    assert found["results"]
-    assert found["degraded"]
+    matches = ragcorp("search", "Acme", "--json").json
+    assert matches["results"]
+    assert matches["degraded"]
     provider.always = "ok"
     assert ragcorp("embed", "--pending", "--json").json["pending"] == 0
 

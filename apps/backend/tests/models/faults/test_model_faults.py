@@ -131,16 +131,16 @@ async def one_fault(world: World, model: FakeOpenAI, row: Row, name: str) -> Non
     switch(model, row.fault)
     started = time.monotonic()
     put = await world.client.put(f"/documents/{name}.md", json={"text": f"Expediente {name} con Acme Corporation."})
-    found = await search(world, f"expediente {name}")
+    result = await search(world, f"expediente {name}")
     strict = await search(world, f"otra vez {name}", require_all=True)
     assert time.monotonic() - started < BOUND
     assert (put.status_code, put.json()["pending"]) == (201, 1)
-    assert (found.status_code, reasons(found)) == (200, {"dense": row.reason})
-    assert found.json()["results"][0]["external_id"] == f"{name}.md"
+    assert (result.status_code, reasons(result)) == (200, {"dense": row.reason})
+    assert result.json()["results"][0]["external_id"] == f"{name}.md"
     assert strict.status_code == 503
     assert model.sent < 64 * 1024 * 1024
     assert not any(seen.path.endswith("/elsewhere") for seen in model.seen)
-    for response in (put, found, strict):
+    for response in (put, result, strict):
         assert not any(secret in response.text for secret in SECRETS)
 
 
@@ -170,9 +170,9 @@ async def test_whatever_the_embedding_model_does_the_other_sources_answer_and_do
             return await pending(world) == 0
 
         await ends(all_there)
-        found = await search(world, "expediente caso0 más", mode="dense", limit=50)
-        assert (found.status_code, reasons(found)) == (200, {})
-        assert len(found.json()["results"]) == stored_vectors(owner_dsn) == len(rows)
+        result = await search(world, "expediente caso0 más", mode="dense", limit=50)
+        assert (result.status_code, reasons(result)) == (200, {})
+        assert len(result.json()["results"]) == stored_vectors(owner_dsn) == len(rows)
     said = "\n".join(record.getMessage() + str(record.exc_text or "") for record in caplog.records)
     assert not any(secret in said for secret in SECRETS)
 
@@ -288,11 +288,11 @@ async def test_whatever_the_reranker_does_the_order_before_it_is_shown(
             failed: list[str] = []
             for row in rows:
                 switch_reranker(reranker, row.fault)
-                found = await search(world, "contrato Acme", rerank=True)
-                seen = (found.status_code, len(found.json()["results"]), list(reasons(found).values()))
+                result = await search(world, "contrato Acme", rerank=True)
+                seen = (result.status_code, len(result.json()["results"]), list(reasons(result).values()))
                 if seen != (200, 2, [row.reason]):
                     failed.append(f"{row.shown}: {seen}")
-                if any(secret in found.text for secret in SECRETS):
+                if any(secret in result.text for secret in SECRETS):
                     failed.append(f"{row.shown}: relays what the server said")
             assert not failed, "\n".join(failed)
             switch_reranker(reranker, "ok")

@@ -110,7 +110,7 @@ async def test_no_secret_and_no_text_of_a_user_is_told(
     dsn: str, owner_dsn: str, faults: tuple[str, ...], commands: list[tuple[str, ...]]
 ) -> None:
     place = conninfo_to_dict(dsn)
-    passwords = [str(conninfo_to_dict(each)["password"]) for each in (dsn, owner_dsn)]
+    passwords = [str(conninfo_to_dict(item)["password"]) for item in (dsn, owner_dsn)]
     secrets = [*SECRETS.values(), *IN_URLS, *passwords, SAID_BY_THE_MODEL]
     async with (
         openai_server() as model,

@@ -131,5 +131,5 @@ async def test_what_outlives_a_request_logs_without_its_id(
         await client.get("/readyz", headers={"X-Request-ID": "r-3"})
     release.set()
     await asyncio.gather(*tasks)
-    found = {line["message"]: line.get("request_id") for line in lines.lines}
-    assert (found["during"], found["after"]) == ("r-3", None)
+    results = {line["message"]: line.get("request_id") for line in lines.lines}
+    assert (results["during"], results["after"]) == ("r-3", None)

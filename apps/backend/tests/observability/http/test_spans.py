@@ -50,7 +50,7 @@ async def asked(container: Container) -> AsyncIterator[httpx.AsyncClient]:
 
 
 def attributes(span: Span) -> dict[str, Any]:
-    return {each.key: getattr(each.value, str(each.value.WhichOneof("value"))) for each in span.attributes}
+    return {item.key: getattr(item.value, str(item.value.WhichOneof("value"))) for item in span.attributes}
 
 
 def is_failed(span: Span) -> bool:

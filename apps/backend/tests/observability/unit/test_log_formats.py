@@ -87,10 +87,10 @@ def test_an_error_of_ours_says_what_it_says_and_one_of_a_library_only_its_kind_a
     error = raised(StorageUnavailableError("It is out.", remedy="Look."), library)
     given = record("failed", error=error)
     shown = json.loads(JsonLines(reader()).format(given))["errors"]
-    assert [each["type"] for each in shown] == ["StorageUnavailableError", "ValueError"]
+    assert [item["type"] for item in shown] == ["StorageUnavailableError", "ValueError"]
     assert shown[0]["message"] == "It is out. Look."
     assert "message" not in shown[1]
-    assert all("test_log_formats.py" in frame for each in shown for frame in each["frames"])
+    assert all("test_log_formats.py" in frame for item in shown for frame in item["frames"])
     text = TextLines(reader()).format(given)
     assert "canary" not in text
     assert "forged" not in text
@@ -103,7 +103,7 @@ def test_the_members_of_a_group_are_told_and_a_circle_ends() -> None:
     group = raised(ExceptionGroup("canary", [one, RuntimeError("canary")]))
     one.__cause__ = group
     shown = json.loads(JsonLines(reader()).format(record("failed", error=group)))["errors"]
-    assert [each["type"] for each in shown] == ["ExceptionGroup", "KeyError", "RuntimeError"]
+    assert [item["type"] for item in shown] == ["ExceptionGroup", "KeyError", "RuntimeError"]
     assert "canary" not in json.dumps(shown)
 
 

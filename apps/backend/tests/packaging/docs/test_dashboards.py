@@ -33,11 +33,11 @@ def families() -> dict[str, str]:
         admission=SlotLimiter(slots=1),
     )
     text = metrics.exposition(backlog=(0, 0), pool=dict.fromkeys((*POOL_GAUGES, *POOL_COUNTERS), 1)).decode()
-    found = {}
+    results = {}
     for family in text_string_to_metric_families(text):
         if not family.name.endswith("_created"):
-            found[family.name + ("_total" if family.type == "counter" else "")] = family.type
-    return found
+            results[family.name + ("_total" if family.type == "counter" else "")] = family.type
+    return results
 
 
 def panels() -> list[dict[str, Any]]:

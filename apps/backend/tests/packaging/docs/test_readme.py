@@ -32,13 +32,13 @@ def blocks(language: str) -> list[str]:
 
 def commands() -> list[str]:
     """Return each command once; a command ends where the next prompt begins, comments left out."""
-    found = [
+    result = [
         "\n".join(line.split("   #")[0].rstrip() for line in command.splitlines())
         for block in blocks("console")
         for command in re.split(r"^\$ ", block, flags=re.MULTILINE)
         if command.strip()
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(result))
 
 
 COMMANDS = commands()
@@ -98,8 +98,8 @@ def port(workplace: Path, environment: dict[str, str]) -> Iterator[int]:
 
 
 def test_every_command_is_of_a_kind_that_is_run_here() -> None:
-    known = {*MAKE, *PIP, *CURL, *SERVE, *ONCE}
-    assert [command for command in COMMANDS if command not in known] == []
+    existing = {*MAKE, *PIP, *CURL, *SERVE, *ONCE}
+    assert [command for command in COMMANDS if command not in existing] == []
     assert MAKE
     assert PIP
     assert CURL

@@ -53,7 +53,7 @@ def test_no_secret_is_in_it() -> None:
     assert "*" in ignored
     copied = {part for value in said("COPY") if "--from" not in value for part in value.split()[:-1]}
     allowed = {line.removeprefix("!") for line in ignored if line.startswith("!")}
-    assert all(any(path == each or each.startswith(f"{path}/") for each in allowed) for path in copied), copied
+    assert all(any(path == item or item.startswith(f"{path}/") for item in allowed) for path in copied), copied
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,9 @@ PUBLIC = (
 def modules() -> list[ModuleType]:
     packages = [importlib.import_module(name) for name in PUBLIC]
     below = (
-        found.name for package in packages for found in pkgutil.walk_packages(package.__path__, package.__name__ + ".")
+        result.name
+        for package in packages
+        for result in pkgutil.walk_packages(package.__path__, package.__name__ + ".")
     )
     return [*packages, *map(importlib.import_module, below)]
 

@@ -240,9 +240,9 @@ async def test_a_source_that_another_stands_in_for_is_skipped_as_well(make_conta
     await fill(make_rag(container), CONTRACTS)
     embedder.hangs = True
     async with service(container) as client:
-        found = [(await search(client, mode="auto", query=f"Acme Corporation {n}"))[0] for n in range(4)]
-    assert [named(response)["dense"] for response in found] == ["timeout", "timeout", "circuit_open", "circuit_open"]
-    assert {response.json()["results"][0]["external_id"] for response in found} == {"acme.md"}
+        matches = [(await search(client, mode="auto", query=f"Acme Corporation {n}"))[0] for n in range(4)]
+    assert [named(response)["dense"] for response in matches] == ["timeout", "timeout", "circuit_open", "circuit_open"]
+    assert {response.json()["results"][0]["external_id"] for response in matches} == {"acme.md"}
 
 
 @pytest.mark.parametrize("profile", ["memory", "collections", "everything"])

@@ -79,8 +79,8 @@ async def test_a_clock_that_goes_backwards(
         first = await probes.client.post("/search", json={"query": "plazo"})
         assert first.status_code == 200, first.text
         again = await probes.client.post("/search", json={"query": "plazo"})
-        assert [found["external_id"] for found in first.json()["results"]] == [
-            found["external_id"] for found in again.json()["results"]
+        assert [matches["external_id"] for matches in first.json()["results"]] == [
+            matches["external_id"] for matches in again.json()["results"]
         ]
         assert len(first.json()["results"]) >= 3
         page = (await probes.client.post("/search", json={"query": "plazo", "limit": 1})).json()
@@ -94,12 +94,12 @@ async def test_a_clock_that_goes_backwards(
 def test_only_what_is_compared_with_files_measures_by_the_wall_clock() -> None:
     """A duration, a deadline or an age of the process's own is monotonic: the wall clock may be set at any time."""
     root = Path(ragcorp.__file__).parent
-    found = set()
+    result = set()
     for path in root.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if any(isinstance(part, ast.Call) and ast.unparse(part.func) in WALL_CLOCK for part in _operands(node)):
-                found.add(str(path.relative_to(root)))
-    assert found <= MEASURED_AGAINST_FILES | {"infrastructure/postgres/administration/inspection.py"}
+                result.add(str(path.relative_to(root)))
+    assert result <= MEASURED_AGAINST_FILES | {"infrastructure/postgres/administration/inspection.py"}
 
 
 def _operands(node: ast.AST) -> list[ast.expr]:

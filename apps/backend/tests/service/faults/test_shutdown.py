@@ -117,8 +117,8 @@ async def test_a_service_under_load_that_is_told_to_stop(
         assert refusal.headers["retry-after"]
         assert refusal.headers["connection"] == "close"
     with psycopg.connect(owner_dsn) as connection:
-        found = connection.execute("SELECT external_id FROM documents ORDER BY 1").fetchall()
-    assert found == [("a.txt",), ("b.txt",)]
+        result = connection.execute("SELECT external_id FROM documents ORDER BY 1").fetchall()
+    assert result == [("a.txt",), ("b.txt",)]
 
 
 async def until_waiting_for_a_lock(owner_dsn: str) -> None:

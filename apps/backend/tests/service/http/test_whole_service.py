@@ -27,24 +27,24 @@ async def test_a_document_from_its_arrival_to_its_return(database_client: httpx.
     assert (stored.status_code, stored.json()["pending"]) == (201, 0)
     await client.put("/documents/otro.md", json={"text": "La cafetería abre a las ocho."})
     for mode in ("dense", "sparse", "hybrid", "auto"):
-        found = (await client.post("/search", json={"query": "Acme Corporation plazo", "mode": mode})).json()
-        assert found["degraded"] == []
-        assert found["results"][0]["external_id"] == "acme.md"
+        matches = (await client.post("/search", json={"query": "Acme Corporation plazo", "mode": mode})).json()
+        assert matches["degraded"] == []
+        assert matches["results"][0]["external_id"] == "acme.md"
     asked = (await client.post("/ask", json={"query": "¿Cuál es el plazo de entrega?"})).json()
     assert "30 días hábiles" in asked["answer"]
     assert asked["citations"][0]["external_id"] == "acme.md"
     assert (await client.post("/ask", json={"query": "¿Quién inventó el teléfono?"})).json()["abstained"] is True
 
     filters = {"occurred_at": {"gte": "2025-01-01", "lt": "2026-01-01"}}
-    found = (await client.post("/search", json={"query": "plazo", "filters": filters})).json()
-    assert {result["external_id"] for result in found["results"]} == {"acme.md"}
+    matches = (await client.post("/search", json={"query": "plazo", "filters": filters})).json()
+    assert {result["external_id"] for result in matches["results"]} == {"acme.md"}
 
     assert (await client.delete("/documents/acme.md")).status_code == 204
-    found = (await client.post("/search", json={"query": "Acme Corporation"})).json()
-    assert "acme.md" not in {result["external_id"] for result in found["results"]}
+    matches = (await client.post("/search", json={"query": "Acme Corporation"})).json()
+    assert "acme.md" not in {result["external_id"] for result in matches["results"]}
     assert (await client.post("/documents/acme.md/restore")).status_code == 200
-    found = (await client.post("/search", json={"query": "Acme Corporation", "mode": "sparse"})).json()
-    assert found["results"][0]["external_id"] == "acme.md"
+    matches = (await client.post("/search", json={"query": "Acme Corporation", "mode": "sparse"})).json()
+    assert matches["results"][0]["external_id"] == "acme.md"
     assert (await client.get("/documents/acme.md/content")).text == TEXT
 
 
@@ -80,10 +80,10 @@ async def test_text_answers_while_no_vector_can_be_made(
     async with run_app(container) as app, make_client(app) as client:
         answer = await client.put("/documents/a", json={"text": "Hola a todos."})
         assert (answer.status_code, answer.json()["pending"]) == (201, 1)
-        found = (await client.post("/search", json={"query": "hola"})).json()
-    assert [(source["source"], source["reason"]) for source in found["degraded"]] == [("dense", "unreachable")]
-    assert found["mode_used"] == "sparse"
-    assert len(found["results"]) == 1
+        matches = (await client.post("/search", json={"query": "hola"})).json()
+    assert [(source["source"], source["reason"]) for source in matches["degraded"]] == [("dense", "unreachable")]
+    assert matches["mode_used"] == "sparse"
+    assert len(matches["results"]) == 1
 
 
 async def test_readiness_checks_the_schema(database_client: httpx.AsyncClient, owner_dsn: str) -> None:

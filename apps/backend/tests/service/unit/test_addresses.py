@@ -25,9 +25,9 @@ from ragcorp.main.settings.schema import load_settings
     ],
 )
 def test_addresses_and_who_reaches_them(host: str, address: str, loopback: bool) -> None:
-    _, found = address_of(host)
-    assert found == address
-    assert is_loopback(found) is loopback
+    _, result = address_of(host)
+    assert result == address
+    assert is_loopback(result) is loopback
 
 
 @pytest.mark.parametrize("host", ["", " ", "no.such.host.invalid", "a" * 300, "\udcff"])

@@ -39,17 +39,17 @@ def checks(facts: NetworkFacts, **given: Any) -> dict[str, Check]:
 
 
 def test_what_is_found_in_a_database(dsn: str, owner_dsn: str) -> None:
-    found = inspect_service(dsn)
-    assert (found.keys, found.active_keys, found.sees_every_row, found.unprotected) == (0, 0, False, ())
-    assert (found.row_level_security, found.passages, found.unmarked) == (True, 0, ())
-    assert abs(found.skew_seconds) < 60
+    result = inspect_service(dsn)
+    assert (result.keys, result.active_keys, result.sees_every_row, result.unprotected) == (0, 0, False, ())
+    assert (result.row_level_security, result.passages, result.unmarked) == (True, 0, ())
+    assert abs(result.skew_seconds) < 60
     with psycopg.connect(owner_dsn, autocommit=True) as connection:
         connection.execute("ALTER TABLE documents NO FORCE ROW LEVEL SECURITY")
         connection.execute("SELECT set_config('ragcorp.workspace', '*', false)")
         connection.execute(ADD_KEY, ("a", None))
         connection.execute(ADD_KEY, ("b", "2026-01-01"))
-    found = inspect_service(dsn)
-    assert (found.keys, found.active_keys, found.unprotected) == (2, 1, ("documents",))
+    result = inspect_service(dsn)
+    assert (result.keys, result.active_keys, result.unprotected) == (2, 1, ("documents",))
 
 
 def test_a_sound_service_has_no_finding() -> None:
@@ -110,10 +110,10 @@ def test_a_sound_service_has_no_finding() -> None:
 def test_what_is_wrong_is_told_with_its_remedy(
     facts: NetworkFacts, given: dict[str, str], name: str, status: CheckStatus, remedy: str
 ) -> None:
-    found = checks(facts, **given)
-    assert found[name].status is status
-    assert remedy in (found[name].remedy or "")
-    assert [check.name for check in found.values() if check.status is not CheckStatus.OK] == [name]
+    results = checks(facts, **given)
+    assert results[name].status is status
+    assert remedy in (results[name].remedy or "")
+    assert [check.name for check in results.values() if check.status is not CheckStatus.OK] == [name]
 
 
 @pytest.mark.parametrize(
@@ -131,8 +131,8 @@ def test_the_disk_of_the_data_folder(
 
     measured: Callable[[Path], Any] = usage
     monkeypatch.setattr(doctor.shutil, "disk_usage", measured)
-    found = disk_check(load_settings({"ragcorp_data_dir": tmp_path / "none" / "yet"}))
-    assert (found.status, asked) == (status, [tmp_path])
+    result = disk_check(load_settings({"ragcorp_data_dir": tmp_path / "none" / "yet"}))
+    assert (result.status, asked) == (status, [tmp_path])
 
 
 @pytest.mark.parametrize(
@@ -142,11 +142,11 @@ def test_a_data_folder_of_another_version_is_a_finding(data_dir: Path, made: str
     files = data_dir.parent / made / "cluster" / "pgdata"
     files.mkdir(parents=True)
     (files / "PG_VERSION").write_text(f"{made}\n")
-    found = {
+    results = {
         check["name"]: check
         for check in run_here("doctor", "--json", "--data-dir", str(data_dir.parent / made)).json["checks"]
     }
-    folder = found["data folder"]
+    folder = results["data folder"]
     assert (folder["status"], f"PostgreSQL {made}" in folder["detail"]) == ("failed", True)
     assert remedy in folder["remedy"]
-    assert found["database"]["status"] == "skipped"
+    assert results["database"]["status"] == "skipped"

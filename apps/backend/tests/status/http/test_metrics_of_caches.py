@@ -33,8 +33,8 @@ def samples(exposed: str, family: str) -> dict[tuple[str, ...], float]:
     """Return the values of one metric by its labels' values."""
     return {
         tuple(value for _, value in sorted(sample.labels.items())): sample.value
-        for found in text_string_to_metric_families(exposed)
-        for sample in found.samples
+        for result in text_string_to_metric_families(exposed)
+        for sample in result.samples
         if sample.name == f"{family}_total"
     }
 
@@ -57,11 +57,11 @@ async def test_queries_and_passages_by_how_their_vector_came(make_container: Cal
         assert stored.json()["pending"] == 0
         for _ in range(3):
             assert (await client.post("/search", json={"query": "plazo", "mode": "dense"})).status_code == 200
-        found = await counts()
-    assert found["query", "miss"] == 1
-    assert found["query", "memory"] == 2
-    assert found["passage", "miss"] == 1
-    assert found["passage", "database"] == 0
+        results = await counts()
+    assert results["query", "miss"] == 1
+    assert results["query", "memory"] == 2
+    assert results["passage", "miss"] == 1
+    assert results["passage", "database"] == 0
 
 
 async def test_who_asks_together_is_counted_as_joined(make_container: Callable[..., Any], serve: Serve) -> None:
@@ -94,8 +94,8 @@ async def test_without_a_memory_every_query_is_a_miss(make_container: Callable[.
     async with run_app(container) as app, serve(app) as url, httpx.AsyncClient(base_url=url) as client:
         for _ in range(3):
             await client.post("/search", json={"query": "plazo", "mode": "dense"})
-        found = samples((await client.get("/metrics")).text, "embedding_cache_requests")
-    assert (found["query", "miss"], found["query", "memory"]) == (3, 0)
+        results = samples((await client.get("/metrics")).text, "embedding_cache_requests")
+    assert (results["query", "miss"], results["query", "memory"]) == (3, 0)
 
 
 def test_entities_are_counted_by_why_they_were_shown() -> None:

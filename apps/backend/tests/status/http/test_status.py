@@ -40,8 +40,8 @@ def states(status: dict[str, Any]) -> dict[str, str]:
 
 
 def part(status: dict[str, Any], source: str) -> dict[str, Any]:
-    (found,) = [each for each in status["sources"] if each["source"] == source]
-    return dict(found)
+    (results,) = [item for item in status["sources"] if item["source"] == source]
+    return dict(results)
 
 
 async def test_all_is_well(client: httpx.AsyncClient) -> None:

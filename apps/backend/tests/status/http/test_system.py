@@ -65,10 +65,10 @@ async def test_metrics_count_requests_and_sources(client: httpx.AsyncClient, wor
     await client.post("/ask", json={"query": "plazo"})
     answer = await client.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain")
-    found = samples(answer.text)
+    results = samples(answer.text)
 
     def value(name: str, **labels: str) -> float:
-        return found[(name, tuple(sorted(labels.items())))]
+        return results[(name, tuple(sorted(labels.items())))]
 
     assert value("http_requests_total", route="/documents/{external_id}", method="PUT", status="201") == 1
     assert value("http_requests_total", route="/documents/{external_id}", method="GET", status="404") == 1

@@ -74,9 +74,9 @@ async def test_what_is_amiss_is_told(
     problem = answer.json()
     assert (problem["code"], problem["reason"]) == ("storage_unavailable", reason)
     assert remedy in problem["detail"]
-    assert [each["check"] for each in problem["checks"]] == CHECKS
-    failed = [each for each in problem["checks"] if each["status"] == "failed"]
-    assert [(each["check"], each["reason"]) for each in failed] == [(check, reason)]
+    assert [item["check"] for item in problem["checks"]] == CHECKS
+    failed = [item for item in problem["checks"] if item["status"] == "failed"]
+    assert [(item["check"], item["reason"]) for item in failed] == [(check, reason)]
     assert remedy in failed[0]["remedy"]
     assert "\nready 0.0\n" in metrics
 

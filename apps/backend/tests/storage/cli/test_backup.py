@@ -57,9 +57,9 @@ def rows(dsn: str) -> dict[str, int]:
 
 
 def hits() -> list[Any]:
-    found = run_here("search", QUERY, "--json")
-    assert found.code == 0, found.out
-    return [(hit["document_id"], hit["rank"], hit["score"], hit["sources"]) for hit in found.json["results"]]
+    result = run_here("search", QUERY, "--json")
+    assert result.code == 0, result.out
+    return [(hit["document_id"], hit["rank"], hit["score"], hit["sources"]) for hit in result.json["results"]]
 
 
 @pytest.fixture(scope="module")
@@ -163,8 +163,8 @@ def test_a_new_data_folder_gets_everything_back(
 
         async def caller() -> str:
             async with open_database(server.app_dsn) as database:
-                known = await make_authenticator(load_settings({}), database).caller(origin.credential)
-                return known.principal.workspace
+                existing = await make_authenticator(load_settings({}), database).caller(origin.credential)
+                return existing.principal.workspace
 
         assert asyncio.run(caller()) == "otro"
         assert run_here("memory", "add", "Se puede seguir escribiendo.").code == 0
@@ -193,8 +193,8 @@ def test_a_backup_of_an_older_version_is_restored_and_migrated(home: Path, monke
             "facts": 1,
             "key_secret": 1,
         }
-        found = run_here("search", "plazo de solicitud", *folder, "--json").json
-        assert [hit["external_id"] for hit in found["results"]] == ["vacaciones.md"]
+        matches = run_here("search", "plazo de solicitud", *folder, "--json").json
+        assert [hit["external_id"] for hit in matches["results"]] == ["vacaciones.md"]
 
 
 def test_a_filled_database_is_kept_unless_it_is_to_be_replaced(
@@ -381,10 +381,10 @@ def test_a_restore_that_is_killed_changes_nothing(
     with postgres_server.superuser() as watch:
 
         def count(condition: str) -> int:
-            found = watch.execute(
+            results = watch.execute(
                 f"SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND {condition}", (database,)
             ).fetchone()
-            return int(found[0])
+            return int(results[0])
 
         process = subprocess.Popen(
             [sys.executable, "-m", "ragcorp", "restore", str(origin.file), "--replace"],

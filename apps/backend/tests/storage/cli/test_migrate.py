@@ -49,7 +49,7 @@ def states(dsn: str) -> list[tuple[bool, bool]]:
 
 
 def check(done: Done, name: str) -> dict[str, str]:
-    return {each["name"]: each for each in done.json["checks"]}[name]
+    return {item["name"]: item for item in done.json["checks"]}[name]
 
 
 def test_what_is_left_to_a_superuser_is_said_loudly(
@@ -74,8 +74,8 @@ def test_row_level_security_is_turned_off_by_choice_and_stays_off(unmarked: Comm
     assert (done.code, done.json["row_level_security"], done.json["left_to_a_superuser"]) == (0, "off", [])
     assert "Row-level security is off" in done.err
     assert states(owner_dsn) == [(False, False)]
-    found = check(unmarked("doctor", "--json"), "row-level security")
-    assert (found["status"], "turned off" in found["detail"]) == ("warning", True)
+    results = check(unmarked("doctor", "--json"), "row-level security")
+    assert (results["status"], "turned off" in results["detail"]) == ("warning", True)
     # as a table that a later migration brought, with a policy in force
     with psycopg.connect(owner_dsn, autocommit=True) as owner:
         owner.execute("CREATE TABLE later (workspace text NOT NULL)")
@@ -136,9 +136,9 @@ def test_a_database_of_a_newer_version_is_refused_with_what_helps(own: Command, 
         assert "migrated by a newer version" in done.json["error"]["message"]
         assert "Install" in done.json["error"]["remedy"]
         assert "ragcorp migrate" not in done.out
-    found = check(own("doctor", "--json"), "schema")
-    assert (found["status"], "newer version" in found["detail"]) == ("failed", True)
-    assert "migrate" not in found["remedy"]
+    results = check(own("doctor", "--json"), "schema")
+    assert (results["status"], "newer version" in results["detail"]) == ("failed", True)
+    assert "migrate" not in results["remedy"]
     assert one(owner_dsn, "SELECT version_num FROM alembic_version") == "999"
 
 

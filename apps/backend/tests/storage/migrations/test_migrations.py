@@ -53,10 +53,10 @@ async def test_up_check_down_up_keeps_documents_and_chunks(owner_dsn: str) -> No
     async with open_database(owner_dsn) as database:
         await embed_all(PostgresEmbeddingBacklog(database=database))
         repository = await repository_over(database)
-        found = await repository.find_similar_chunks(EAST, principal=ANYONE, limit=20)
+        result = await repository.find_similar_chunks(EAST, principal=ANYONE, limit=20)
         matching = await repository.find_chunks_full_text("agujas 3", principal=ANYONE, limit=20)
         first = await repository.get_chunks([str(matching.ranked_list.hits[0].chunk_id)], principal=ANYONE)
-    assert (len(found.ranked_list), found.seen) == (10, 1.0)
+    assert (len(result.ranked_list), result.seen) == (10, 1.0)
     assert [chunk.content for chunk in first.values()] == ["aguja 3"]
     assert (matching.chunks, len(matching.ranked_list), len(matching.all_words)) == (10, 6, 1)
 
@@ -246,10 +246,10 @@ def kill_index_builds(postgres_server: Any, owner_dsn: str, *, within: float = 2
 
 def committing_halfway() -> dict[str, str]:
     """Return each revision that commits before its end, for an index built beside traffic, and the one before it."""
-    found = ScriptDirectory(str(scripts_folder())).walk_revisions()
+    results = ScriptDirectory(str(scripts_folder())).walk_revisions()
     return {
         script.revision: str(script.down_revision)
-        for script in found
+        for script in results
         if "autocommit_block" in Path(script.path).read_text(encoding="utf-8")
     }
 

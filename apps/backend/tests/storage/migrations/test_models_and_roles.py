@@ -66,10 +66,10 @@ async def test_vectors_of_every_width_are_indexed_and_found(empty_owner_dsn: str
         first = (1.0, *[0.0] * (width - 1))
         last = (*[0.0] * (width - 1), -1.0)
         await embed_all(PostgresEmbeddingBacklog(database=database), {"uno": first, "dos": last}, model=model)
-        found = (await repository.find_similar_chunks(last, principal=ANYONE, limit=2)).ranked_list
-        chunks = await repository.get_chunks([str(hit.chunk_id) for hit in found], principal=ANYONE)
-    assert [chunks[str(hit.chunk_id)].content for hit in found] == ["dos", "uno"]
-    assert found.hits[0].score == pytest.approx(1.0, abs=1e-3)
+        results = (await repository.find_similar_chunks(last, principal=ANYONE, limit=2)).ranked_list
+        chunks = await repository.get_chunks([str(hit.chunk_id) for hit in results], principal=ANYONE)
+    assert [chunks[str(hit.chunk_id)].content for hit in results] == ["dos", "uno"]
+    assert results.hits[0].score == pytest.approx(1.0, abs=1e-3)
 
 
 @pytest.mark.parametrize("width", [0, -1, 4001])

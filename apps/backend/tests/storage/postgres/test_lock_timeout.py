@@ -46,11 +46,11 @@ async def test_a_statement_that_runs_on_is_ended(make_container: Callable[..., A
 def test_the_application_role_has_bounds_of_its_own_on_the_embedded_server(dsn: str) -> None:
     """Whatever connects as this role without the pool's options is bounded, too."""
     with psycopg.connect(dsn) as connection:
-        found = {
+        result = {
             name: connection.execute("SELECT current_setting(%s)", (name,)).fetchone()
             for name in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
         }
-    assert found == {
+    assert result == {
         "statement_timeout": ("1min",),
         "lock_timeout": ("30s",),
         "idle_in_transaction_session_timeout": ("2min",),

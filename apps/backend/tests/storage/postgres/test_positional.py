@@ -21,5 +21,5 @@ async def test_it_gives_what_the_named_statement_gives(dsn: str) -> None:
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
         cursor = await execute(connection, statement, values)
         assert await cursor.fetchall() == [("x%s %(b)s $1%", 6, 3, "x%s %(b)s $1")]
-        known = await connection.execute(statement, {"a": values["a"], "b": 3})
-        assert await known.fetchall() == [("x%s %(b)s $1%", 6, 3, "x%s %(b)s $1")]
+        existing = await connection.execute(statement, {"a": values["a"], "b": 3})
+        assert await existing.fetchall() == [("x%s %(b)s $1%", 6, 3, "x%s %(b)s $1")]

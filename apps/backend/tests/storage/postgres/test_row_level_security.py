@@ -66,8 +66,8 @@ async def fetch(database: Database, workspace: str, statement: str, values: Any 
 def test_every_table_is_under_a_forced_policy_or_named_as_one_without_rows_of_anybody(dsn: str, owner_dsn: str) -> None:
     assert inspect_service(dsn).unprotected == ()
     with psycopg.connect(owner_dsn, autocommit=True) as owner:
-        found = {row[0] for row in owner.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
-        assert found >= set(OF_NO_WORKSPACE)
+        result = {row[0] for row in owner.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
+        assert result >= set(OF_NO_WORKSPACE)
         owner.execute("CREATE TABLE new_notes (workspace text NOT NULL)")
         owner.execute("ALTER TABLE facts NO FORCE ROW LEVEL SECURITY")
     assert inspect_service(dsn).unprotected == ("facts", "new_notes")
@@ -144,12 +144,12 @@ async def test_adapters_statements_without_their_predicates_find_nothing_foreign
     dense = statements.similar(CHUNKS, model_id=model.id, dimensions=8, limit=9, visible="true")
     sparse = bm25.bm25_top(limit=9, visible="true")
     asked = VALUES | {"embedding": PgVector(list(EAST)), "lexemes": ["secret"], "weights": None, "theta": None}
-    for workspace, found in (("theirs", len(foreign)), ("ours", 0)):
-        assert len(await fetch(database, workspace, by_id, {"ids": foreign})) == found
+    for workspace, result in (("theirs", len(foreign)), ("ours", 0)):
+        assert len(await fetch(database, workspace, by_id, {"ids": foreign})) == result
         similar = await fetch(database, workspace, dense, asked)
-        assert len([row for row in similar if row[2] is not None]) == found
+        assert len([row for row in similar if row[2] is not None]) == result
         best = await fetch(database, workspace, sparse, asked)
-        assert len([row for row in best if row[0] is not None]) == (1 if found else 0)
+        assert len([row for row in best if row[0] is not None]) == (1 if result else 0)
     told = "SELECT id IS NULL FROM bm25_totals('theirs')"
     assert await fetch(database, "theirs", told) == [(False,)]
     assert await fetch(database, "ours", told) in ([], [(True,)])
@@ -191,8 +191,8 @@ async def test_sessions_of_two_workspaces_share_a_pool(database: Database) -> No
             seen |= {row[0] for row in rows}
         return seen
 
-    found = await asyncio.gather(*(look(workspace) for workspace in ("ours", "theirs", "third") * 3))
-    assert found == [{"ours"}, {"theirs"}, set()] * 3
+    result = await asyncio.gather(*(look(workspace) for workspace in ("ours", "theirs", "third") * 3))
+    assert result == [{"ours"}, {"theirs"}, set()] * 3
 
 
 def test_roles_that_no_policy_binds_are_told(
@@ -248,9 +248,9 @@ async def test_turned_off_the_conditions_of_the_statements_keep_workspaces_apart
         assert foreign
         matching = await documents.find_chunks_full_text("secreto", principal=reader, limit=50)
         similar = await documents.find_similar_chunks(EAST, principal=reader, limit=50)
-        for found in (matching.ranked_list, similar.ranked_list):
-            assert {str(hit.chunk_id) for hit in found.hits} <= own
-            assert len(found) > 0
+        for results in (matching.ranked_list, similar.ranked_list):
+            assert {str(hit.chunk_id) for hit in results.hits} <= own
+            assert len(results) > 0
         assert await documents.get_chunks(foreign, principal=reader) == {}
     before = everything.execute("SELECT count(*) FROM documents WHERE workspace = 'theirs'").fetchone()
     await PostgresWorkspaces(database=database).remove("ours")

@@ -63,14 +63,14 @@ STATEMENTS = {
 def laid_out(statement: str) -> str:
     """Return the statement with a line per clause, indented by its parentheses."""
     lines, depth, position = [""], 0, 0
-    for found in BREAKS.finditer(statement):
-        lines[-1] += statement[position : found.start()]
-        position = found.end()
-        if found[0] in "()":
-            lines[-1] += found[0]
-            depth += 1 if found[0] == "(" else -1
+    for results in BREAKS.finditer(statement):
+        lines[-1] += statement[position : results.start()]
+        position = results.end()
+        if results[0] in "()":
+            lines[-1] += results[0]
+            depth += 1 if results[0] == "(" else -1
         else:
-            lines.append("  " * depth + found[0])
+            lines.append("  " * depth + results[0])
     lines[-1] += statement[position:]
     return "\n".join(line.rstrip() for line in lines if line.strip()) + "\n"
 

@@ -50,10 +50,10 @@ def test_a_process_without_a_grammar_erases_no_symbols_and_the_doctor_names_it(
         done = ragcorp("entities", "refresh", "--json")
         assert (done.code, done.json["documents"], done.json["waiting"]) == (0, 0, 0)
         assert connection.execute(SYMBOLS).fetchall() == [(number, key)]
-        found = code_check(ragcorp)
-        assert (found["status"], "No grammar of python" in found["detail"]) == ("warning", True)
-        assert ("typescript" in found["detail"]) is (missing == "tree_sitter")
-        assert "pip install 'ragcorp[code]'" in found["remedy"]
+        results = code_check(ragcorp)
+        assert (results["status"], "No grammar of python" in results["detail"]) == ("warning", True)
+        assert ("typescript" in results["detail"]) is (missing == "tree_sitter")
+        assert "pip install 'ragcorp[code]'" in results["remedy"]
         # what it writes itself has no symbols, until whoever has the grammar looks
         (folder / "paga.py").write_text("def cobra(importe):\n    return importe\n", encoding="utf-8")
         assert ragcorp("ingest", str(folder)).code == 0
@@ -66,5 +66,5 @@ def test_a_process_without_a_grammar_erases_no_symbols_and_the_doctor_names_it(
 
 
 def code_check(ragcorp: Callable[..., Done]) -> dict[str, str]:
-    (found,) = (each for each in ragcorp("doctor", "--json").json["checks"] if each["name"] == "extra 'code'")
-    return dict(found)
+    (results,) = (item for item in ragcorp("doctor", "--json").json["checks"] if item["name"] == "extra 'code'")
+    return dict(results)

@@ -79,8 +79,8 @@ async def test_documents_without_entities_or_with_anothers_are_out_of_date(
     await repository.soft_delete_one("gone.md", principal=ANYONE)
     assert await backlog.count("test-1") == 2
     assert await backlog.count("words-1") == 3
-    found = await backlog.outdated("test-1", limit=9)
-    assert sorted((each.path, each.parsed.title or "", each.filename, each.parsed.text) for each in found) == [
+    results = await backlog.outdated("test-1", limit=9)
+    assert sorted((item.path, item.parsed.title or "", item.filename, item.parsed.text) for item in results) == [
         ("a.md", "A", "a.md", "uno dos"),
         ("c.md", "", "c.md", "tres"),
     ]
@@ -107,9 +107,9 @@ async def test_what_changed_since_it_was_read_is_left_alone(
     await repository.soft_delete_one("b.md", principal=ANYONE)
     extractor = WordExtractor()
     made: dict[UUID, tuple[bytes, DocumentStructure]] = {
-        each.document_id: (each.content_hash, extractor.extract(each.parsed, path=each.path)) for each in read
+        item.document_id: (item.content_hash, extractor.extract(item.parsed, path=item.path)) for item in read
     }
-    assert await backlog.save(made) == {each.document_id for each in read if each.path == "c.md"}
+    assert await backlog.save(made) == {item.document_id for item in read if item.path == "c.md"}
     assert await fetch(database, KEYS) == [("a.md::newer",), ("c.md::uno",)]
     assert await backlog.count("words-1") == 1
     assert await backlog.save({}) == frozenset()
@@ -178,12 +178,12 @@ async def test_a_look_begins_after_an_id_and_reads_no_more_than_it_returns(
     await fetch(database, MORE_DOCUMENTS)
     async with await psycopg.AsyncConnection.connect(owner_dsn, autocommit=True) as owner:
         await owner.execute("ANALYZE documents")
-    ids = [each for (each,) in await fetch(database, "SELECT id FROM documents ORDER BY id")]
-    found, after = [], None
+    ids = [item for (item,) in await fetch(database, "SELECT id FROM documents ORDER BY id")]
+    results, after = [], None
     while batch := await backlog.outdated("words-1", after=after, limit=700):
-        found += [each.document_id for each in batch]
-        after = found[-1]
-    assert found == ids
+        results += [item.document_id for item in batch]
+        after = results[-1]
+    assert results == ids
     values = {"after": ids[9], "limit": 5, "replaced": ["x"], "replaced_without_symbols": []}
     async with database.autocommit(EVERY_WORKSPACE) as connection:
         row = await (await connection.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {FIND}", values)).fetchone()
@@ -272,7 +272,7 @@ async def stir(database: Database, *, rounds: int, seed: int) -> None:
             match turn % 4:
                 case 0 | 1:
                     made = HashingEmbedder()
-                    await backlog.complete({each: made.vector(each.index_text) for each in batch}, model=TEST_MODEL)
+                    await backlog.complete({item: made.vector(item.index_text) for item in batch}, model=TEST_MODEL)
                 case 2:
                     await backlog.fail(batch, reason="x", retry_in_seconds=0, max_attempts=99)
                 case _:

@@ -36,14 +36,14 @@ async def index(database: Database) -> PostgresStructureIndex:
 
 
 def keys(entities: tuple[EntityRef, ...]) -> list[str]:
-    return [each.key for each in entities]
+    return [item.key for item in entities]
 
 
 async def one(index: PostgresStructureIndex, key: str) -> EntityRef:
     """Return the entity of a file of ``code``."""
     name = symbol_name(key.rpartition("::")[2])
-    found = (await index.named([name], principal=ANYONE, limit=1000))[name].items
-    (entity,) = [each for each in found if each.key == key]
+    results = (await index.named([name], principal=ANYONE, limit=1000))[name].items
+    (entity,) = [item for item in results if item.key == key]
     return entity
 
 
@@ -54,11 +54,11 @@ async def test_files_are_found_by_name_and_stem_in_the_order_of_their_paths(
     await repository.save_many([code(path, "f") for path in paths], principal=ANYONE)
     prose = structured(written("a/auth.md", "uno"), entity("a/auth.md", EntityKind.FILE))
     await repository.save_many([prose], principal=ANYONE)
-    found = await index.files([file_name("auth.go"), stem_name("auth"), "file:none.go"], principal=ANYONE, limit=2)
-    assert set(found) == {"file:auth.go", "stem:auth"}
-    assert [file.path for file in found["file:auth.go"].items] == ["Z/auth.go", "a/auth.go"]
-    assert found["file:auth.go"].matches == 3
-    assert [(file.path, file.is_code) for file in found["stem:auth"].items] == [
+    results = await index.files([file_name("auth.go"), stem_name("auth"), "file:none.go"], principal=ANYONE, limit=2)
+    assert set(results) == {"file:auth.go", "stem:auth"}
+    assert [file.path for file in results["file:auth.go"].items] == ["Z/auth.go", "a/auth.go"]
+    assert results["file:auth.go"].matches == 3
+    assert [(file.path, file.is_code) for file in results["stem:auth"].items] == [
         ("Z/auth.go", True),
         ("a/auth.go", True),
     ]
@@ -80,14 +80,14 @@ async def test_entities_are_found_by_any_of_their_names(
     await repository.save_many(
         [structured(written("b.py", "x"), method), code("a.py", "validate"), contract], principal=ANYONE
     )
-    found = await index.named([*names, "clause:4.2", "heading:pago", "clause:9"], principal=ANYONE, limit=9)
-    assert {name: keys(named.items) for name, named in found.items()} == {
+    results = await index.named([*names, "clause:4.2", "heading:pago", "clause:9"], principal=ANYONE, limit=9)
+    assert {name: keys(named.items) for name, named in results.items()} == {
         "symbol:validate": ["a.py::validate", "b.py::Session.validate"],
         "symbol:session.validate": ["b.py::Session.validate"],
         "clause:4.2": ["doc.md#clause 4.2"],
         "heading:pago": ["doc.md#clause 4.2"],
     }
-    (ref,) = found["symbol:session.validate"].items
+    (ref,) = results["symbol:session.validate"].items
     assert (ref.kind, ref.name, ref.container, ref.path, ref.external_id) == (
         EntityKind.METHOD, "Session.validate", "b.py::Session", "b.py", "b.py",
     )  # fmt: skip
@@ -126,8 +126,8 @@ async def test_a_document_shows_its_entities_in_text_order_without_identifiers(
         entity("a.md#FAC-1", EntityKind.IDENTIFIER),
     )
     a, b = await repository.save_many([write, code("b.py", "one")], principal=ANYONE)
-    found = await index.of_documents([b.document_id, a.document_id], principal=ANYONE, limit=9)
-    assert {document_id: keys(entities) for document_id, entities in found.items()} == {
+    result = await index.of_documents([b.document_id, a.document_id], principal=ANYONE, limit=9)
+    assert {document_id: keys(entities) for document_id, entities in result.items()} == {
         b.document_id: ["b.py::one"],
         a.document_id: ["a.md", "a.md#Uno", "a.md#Dos"],
     }
@@ -157,8 +157,8 @@ async def test_what_is_inside_an_entity_is_found_at_any_depth(
     (outcome,) = await repository.save_many([write], principal=ANYONE)
     every = (await index.of_documents([outcome.document_id], principal=ANYONE, limit=20))[outcome.document_id]
     by_key = {ref.key: ref for ref in every}
-    found = await index.within(every, principal=ANYONE, limit=9)
-    assert {ref.key: keys(found[ref.id]) for ref in every if ref.id in found} == {
+    results = await index.within(every, principal=ANYONE, limit=9)
+    assert {ref.key: keys(results[ref.id]) for ref in every if ref.id in results} == {
         "a.md#1": ["a.md#1.1", "a.md#1.1.1", "a.md#1.2"],
         "a.md#1.1": ["a.md#1.1.1"],
         "a.md#loop": ["a.md#loop2"],
@@ -209,10 +209,10 @@ async def test_neighbours_are_the_nearest_of_the_same_language(
     ]
     await repository.save_many(writes, principal=ANYONE)
     login = await one(index, "src/auth/login.py::login")
-    found = (await index.neighbours([login], principal=ANYONE, limit=3))[login.id]
-    assert keys(found.calls) == ["src/auth/tokens.py::check"]
-    assert keys(found.called_by) == ["src/auth/login.py::logout", "src/app.py"]
-    assert keys(found.same_file) == ["src/auth/login.py", "src/auth/login.py::logout"]
+    result = (await index.neighbours([login], principal=ANYONE, limit=3))[login.id]
+    assert keys(result.calls) == ["src/auth/tokens.py::check"]
+    assert keys(result.called_by) == ["src/auth/login.py::logout", "src/app.py"]
+    assert keys(result.same_file) == ["src/auth/login.py", "src/auth/login.py::logout"]
     logout = await one(index, "src/auth/login.py::logout")
     both = await index.neighbours([login, logout], principal=ANYONE, limit=1)
     assert keys(both[logout.id].calls) == ["src/auth/login.py::login"]
@@ -253,15 +253,15 @@ async def test_a_chunk_has_the_entities_whose_own_text_it_holds(
     async with database.autocommit(EVERY_WORKSPACE) as connection:
         rows = await (await connection.execute("SELECT id::text FROM chunks ORDER BY chunk_index")).fetchall()
     chunk_ids = [row[0] for row in rows]
-    found = await index.at_chunks([*chunk_ids, "no chunk"], principal=ANYONE)
-    assert [keys(found[chunk_id]) for chunk_id in chunk_ids] == [
+    results = await index.at_chunks([*chunk_ids, "no chunk"], principal=ANYONE)
+    assert [keys(results[chunk_id]) for chunk_id in chunk_ids] == [
         ["a.md", "a.md#1"],
         ["a.md#1.1", "a.md#1.2"],
         ["a.md#1.2", "a.md#2"],
         ["a.md#2"],
     ]
-    texts = await index.texts([ref.id for refs in found.values() for ref in refs] + [10**9], principal=ANYONE)
-    begins = {ref.key: texts[ref.id].chunk_id for refs in found.values() for ref in refs}
+    texts = await index.texts([ref.id for refs in results.values() for ref in refs] + [10**9], principal=ANYONE)
+    begins = {ref.key: texts[ref.id].chunk_id for refs in results.values() for ref in refs}
     assert begins == {
         "a.md": chunk_ids[0],
         "a.md#1": chunk_ids[0],

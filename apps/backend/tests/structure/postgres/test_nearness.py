@@ -50,7 +50,7 @@ def contract(path: str, title: str = "", **attributes: Any) -> DocumentWrite:
 
 
 def paths(found: tuple[EntityRef, ...]) -> list[str]:
-    return [each.path for each in found]
+    return [item.path for item in found]
 
 
 def callers(path: str, name: str, *calls: str) -> DocumentWrite:
@@ -59,20 +59,20 @@ def callers(path: str, name: str, *calls: str) -> DocumentWrite:
 
 async def symbol(index: PostgresStructureIndex, key: str) -> EntityRef:
     name = symbol_name(key.rpartition("::")[2])
-    found = (await index.named([name], principal=ANYONE, limit=1000))[name].items
-    (one,) = [each for each in found if each.key == key]
+    results = (await index.named([name], principal=ANYONE, limit=1000))[name].items
+    (one,) = [item for item in results if item.key == key]
     return one
 
 
 async def calls(index: PostgresStructureIndex, key: str) -> list[str]:
     ref = await symbol(index, key)
-    return [each.key for each in (await index.neighbours([ref], principal=ANYONE, limit=8))[ref.id].calls]
+    return [item.key for item in (await index.neighbours([ref], principal=ANYONE, limit=8))[ref.id].calls]
 
 
 async def called_by(index: PostgresStructureIndex, key: str) -> list[str]:
     ref = await symbol(index, key)
-    found = (await index.neighbours([ref], principal=ANYONE, limit=8)).get(ref.id, SyntaxNeighbours())
-    return [each.key for each in found.called_by]
+    result = (await index.neighbours([ref], principal=ANYONE, limit=8)).get(ref.id, SyntaxNeighbours())
+    return [item.key for item in result.called_by]
 
 
 async def test_the_limit_keeps_what_a_query_names_by_folder_word_or_title(

@@ -42,7 +42,7 @@ async def stored(
 
 
 def scored(found: tuple[SimilarEntity, ...]) -> list[tuple[str, float]]:
-    return [(each.entity.key, round(each.score, 3)) for each in found]
+    return [(item.entity.key, round(item.score, 3)) for item in found]
 
 
 def prose(path: str, *sections: str) -> DocumentWrite:
@@ -69,8 +69,8 @@ async def test_symbols_and_sections_stand_in_one_ranking(database: Database) -> 
         },
     )
     index = await index_over(database)
-    found = await index.similar(EAST, principal=ANYONE, limit=9)
-    assert scored(found) == [("b.md#dos", 0.95), ("a.py::one", 0.9), ("b.md#uno", 0.6), ("a.py::two", 0.3)]
+    result = await index.similar(EAST, principal=ANYONE, limit=9)
+    assert scored(result) == [("b.md#dos", 0.95), ("a.py::one", 0.9), ("b.md#uno", 0.6), ("a.py::two", 0.3)]
     assert scored(await index.similar(EAST, principal=ANYONE, limit=2)) == [("b.md#dos", 0.95), ("a.py::one", 0.9)]
     assert await index.similar(EAST, principal=ANYONE, limit=0) == ()
     assert await (await index_over(database, model=None)).similar(EAST, principal=ANYONE, limit=9) == ()
@@ -79,8 +79,8 @@ async def test_symbols_and_sections_stand_in_one_ranking(database: Database) -> 
 async def test_equal_scores_stand_by_path_and_position(database: Database) -> None:
     writes = [code("b.py", "x", "y"), code("B.py", "x"), code("a.py", "x")]
     await stored(database, *writes, vectors={}, default=towards(0.5))
-    found = await (await index_over(database)).similar(EAST, principal=ANYONE, limit=9)
-    assert [key for key, _ in scored(found)] == ["B.py::x", "a.py::x", "b.py::x", "b.py::y"]
+    result = await (await index_over(database)).similar(EAST, principal=ANYONE, limit=9)
+    assert [key for key, _ in scored(result)] == ["B.py::x", "a.py::x", "b.py::x", "b.py::y"]
 
 
 async def test_an_entity_has_the_score_of_its_best_chunk_and_long_ones_crowd_none_out(database: Database) -> None:
@@ -92,8 +92,8 @@ async def test_an_entity_has_the_score_of_its_best_chunk_and_long_ones_crowd_non
     vectors = {f"long {n}": towards(0.6 + n / 1000) for n in range(1, 41)}
     vectors |= {f"other {n}": towards(0.5 - n / 10) for n in range(3)}
     await stored(database, long, *others, vectors=vectors)
-    found = await (await index_over(database)).similar(EAST, principal=ANYONE, limit=3)
-    assert scored(found) == [("long.md#Long", 0.64), ("o0.md#other 0", 0.5), ("o1.md#other 1", 0.4)]
+    result = await (await index_over(database)).similar(EAST, principal=ANYONE, limit=3)
+    assert scored(result) == [("long.md#Long", 0.64), ("o0.md#other 0", 0.5), ("o1.md#other 1", 0.4)]
 
 
 async def test_filters_and_visibility_leave_the_limit_filled(database: Database) -> None:
@@ -133,8 +133,8 @@ async def test_of_the_stored_models_the_active_one_is_asked(database: Database) 
             SELECT item_id, m.id, workspace, '[1,0,0,0,0,0,0,0]'
             FROM structural_entity_embeddings, embedding_models m WHERE m.name = 'next'
         """)
-    found = await (await index_over(database)).similar(EAST, principal=ANYONE, limit=9)
-    assert scored(found) == [("a.py::one", 0.9)]
+    result = await (await index_over(database)).similar(EAST, principal=ANYONE, limit=9)
+    assert scored(result) == [("a.py::one", 0.9)]
 
 
 async def test_deleted_documents_are_not_similar(database: Database) -> None:

@@ -125,7 +125,7 @@ async def test_neighbours_are_only_those_that_may_be_read(database: Database) ->
     for who, principal in {"ana": ANA, "beto": Principal(subject="beto")}.items():
         of = await index.neighbours([ref, caller], principal=principal, limit=9)
         lists = (of[ref.id].calls, of[ref.id].called_by, of[caller.id].calls)
-        seen[who] = [[each.key for each in refs] for refs in lists]
+        seen[who] = [[item.key for item in refs] for refs in lists]
     assert seen == {
         "ana": [["src/a.py::helper"], ["src/a.py::helper", "src/b.py::uses"], ["src/b.py::near"]],
         # what is hidden takes no call from what is not

@@ -153,7 +153,7 @@ async def test_only_what_is_embedded_for_itself_waits_for_a_vector(
     assert (await vectors.counts(document_id=a.document_id)).pending == 0
     assert (await vectors.counts(document_id=b.document_id)).pending == 2
     assert (await vectors.counts(workspace="elsewhere")).pending == 0
-    assert [each.index_text for each in await vectors.claim(limit=9, lease_seconds=60, document_id=b.document_id)] == [
+    assert [item.index_text for item in await vectors.claim(limit=9, lease_seconds=60, document_id=b.document_id)] == [
         "def one in b.py",
         "def two in b.py",
     ]

@@ -46,7 +46,7 @@ def corpora(draw: st.DrawFn) -> tuple[EntityRef, ...]:
     for path in draw(st.lists(st.sampled_from(PATHS), min_size=1, max_size=6, unique=True)):
         keys = [(path, EntityKind.FILE, path)]
         if path.endswith(".md"):
-            keys += [(f"{path}#clause {each}", EntityKind.CLAUSE, "Plazo de entrega") for each in ("4", "4.2")]
+            keys += [(f"{path}#clause {item}", EntityKind.CLAUSE, "Plazo de entrega") for item in ("4", "4.2")]
             keys += [(f"{path}#FAC-2024-1", EntityKind.IDENTIFIER, "FAC-2024-1")]
         else:
             names = draw(st.lists(st.sampled_from(SYMBOLS), max_size=4, unique=True))
@@ -66,9 +66,9 @@ def corpora(draw: st.DrawFn) -> tuple[EntityRef, ...]:
 @st.composite
 def asked(draw: st.DrawFn) -> Asked:
     entities = draw(corpora())
-    some = st.lists(st.sampled_from(entities), max_size=5, unique_by=lambda each: each.id).map(tuple)
+    some = st.lists(st.sampled_from(entities), max_size=5, unique_by=lambda item: item.id).map(tuple)
     near = [SyntaxNeighbours(calls=draw(some), called_by=draw(some), same_file=draw(some)) for _ in range(2)]
-    neighbours = {each.id: near[each.id % 2] for each in entities if each.kind in CODE_KINDS}
+    neighbours = {item.id: near[item.id % 2] for item in entities if item.kind in CODE_KINDS}
     flags = [draw(st.booleans()) or draw(st.booleans()) for _ in range(3)]
     return Asked(
         query=" ".join(draw(st.lists(st.sampled_from(QUERIES), max_size=4))),
@@ -88,17 +88,17 @@ def found(case: Asked, seed: int = 0) -> tuple[Resolution, tuple[Anchor, ...]]:
     files_wanted, entities_wanted = wanted_names(said, options=case.options)
     files: dict[str, list[FileRef]] = defaultdict(list)
     named: dict[str, list[EntityRef]] = defaultdict(list)
-    for path in dict.fromkeys(each.path for each in case.entities):
+    for path in dict.fromkeys(item.path for item in case.entities):
         ref = FileRef(
             document_id=uuid5(NAMESPACE_URL, path), external_id=path, path=path, is_code=not path.endswith(".md")
         )
         for name in (file_name(path), stem_name(path)):
             files[name].append(ref)
     of_documents: dict[UUID, tuple[EntityRef, ...]] = {}
-    for each in case.entities:
-        of_documents[each.document_id] = (*of_documents.get(each.document_id, ()), each)
-        for name in names_of(each):
-            named[name].append(each)
+    for item in case.entities:
+        of_documents[item.document_id] = (*of_documents.get(item.document_id, ()), item)
+        for name in names_of(item):
+            named[name].append(item)
     for same_file in files.values():
         chance.shuffle(same_file)
     for same_name in named.values():
@@ -126,36 +126,36 @@ def test_the_order_of_answers_changes_nothing(case: Asked, seed: int) -> None:
 @given(asked())
 def test_an_entity_is_anchored_once_with_all_its_reasons_by_priority(case: Asked) -> None:
     _, made = found(case)
-    assert len({each.entity.identity for each in made}) == len(made)
-    for each in made:
-        assert len(set(each.reasons)) == len(each.reasons) > 0
-        keys = [(-PRIORITIES[reason], reason.value) for reason in each.reasons]
+    assert len({item.entity.identity for item in made}) == len(made)
+    for item in made:
+        assert len(set(item.reasons)) == len(item.reasons) > 0
+        keys = [(-PRIORITIES[reason], reason.value) for reason in item.reasons]
         assert keys == sorted(keys)
-        assert each.priority == max(PRIORITIES[reason] for reason in each.reasons)
-    priorities = [each.priority for each in made]
+        assert item.priority == max(PRIORITIES[reason] for reason in item.reasons)
+    priorities = [item.priority for item in made]
     assert priorities == sorted(priorities, reverse=True)
 
 
 @given(asked())
 def test_what_was_shown_comes_again_in_its_order(case: Asked) -> None:
-    made = [each for each in found(case)[1] if AnchorReason.HYDRATED_PREVIOUS_TURN in each.reasons]
+    made = [item for item in found(case)[1] if AnchorReason.HYDRATED_PREVIOUS_TURN in item.reasons]
     expected = case.previous if case.options.previous else ()
-    assert {each.entity.identity for each in made} == {each.identity for each in expected}
-    only = [each.entity.identity for each in made if each.reasons[0] is AnchorReason.HYDRATED_PREVIOUS_TURN]
-    assert only == [each.identity for each in expected if each.identity in only]
+    assert {item.entity.identity for item in made} == {item.identity for item in expected}
+    only = [item.entity.identity for item in made if item.reasons[0] is AnchorReason.HYDRATED_PREVIOUS_TURN]
+    assert only == [item.identity for item in expected if item.identity in only]
 
 
 @given(asked())
 def test_flags_and_limits_hold(case: Asked) -> None:
     resolution, made = found(case)
-    reasons = {reason for each in made for reason in each.reasons}
+    reasons = {reason for item in made for reason in item.reasons}
     of_files = {AnchorReason.EXPLICIT_FILE_MENTION, AnchorReason.PROBABLE_FILE_MENTION}
     assert case.options.file_mentions or not of_files & reasons
     assert case.options.symbol_mentions or reasons <= {
         AnchorReason.EXPLICIT_FILE_MENTION, AnchorReason.PROBABLE_FILE_MENTION, AnchorReason.HYDRATED_PREVIOUS_TURN,
     }  # fmt: skip
     syntactic = {AnchorReason.AST_CALLS, AnchorReason.AST_CALLED_BY, AnchorReason.AST_SAME_FILE}
-    assert sum(set(each.reasons) <= syntactic for each in made) <= case.options.neighbours
+    assert sum(set(item.reasons) <= syntactic for item in made) <= case.options.neighbours
     assert resolution.symbols or not reasons & syntactic
 
 
@@ -163,13 +163,13 @@ def test_flags_and_limits_hold(case: Asked) -> None:
 def test_mentions_anchor_one_entity_each_or_a_file_but_its_codes(case: Asked) -> None:
     resolution, made = found(case)
     for weak, reason in ((False, AnchorReason.EXPLICIT_FILE_MENTION), (True, AnchorReason.PROBABLE_FILE_MENTION)):
-        documents = {each.file.document_id for each in resolution.files if each.weak is weak}
+        documents = {item.file.document_id for item in resolution.files if item.weak is weak}
         expected = {
-            each.identity
-            for each in case.entities
-            if each.document_id in documents and each.kind is not EntityKind.IDENTIFIER
+            item.identity
+            for item in case.entities
+            if item.document_id in documents and item.kind is not EntityKind.IDENTIFIER
         }
-        assert {each.entity.identity for each in made if reason in each.reasons} == expected
-    orders = [each.order for each in resolution.entities]
+        assert {item.entity.identity for item in made if reason in item.reasons} == expected
+    orders = [item.order for item in resolution.entities]
     assert orders == sorted(set(orders))
-    assert len({each.message for each in resolution.warnings}) == len(resolution.warnings)
+    assert len({item.message for item in resolution.warnings}) == len(resolution.warnings)

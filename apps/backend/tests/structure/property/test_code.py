@@ -98,13 +98,13 @@ def broken(draw: st.DrawFn) -> tuple[str, str]:
 
 def examine(path: str, text: str) -> None:
     parsed = ParsedText(text=text, plain=True)
-    found = EXTRACTOR.extract(parsed, path=path).entities
-    assert found == EXTRACTOR.extract(parsed, path=path).entities
-    assert bool(found) is bool(text.strip())
-    by_key = {entity.key: entity for entity in found}
-    assert len(by_key) == len(found)
+    results = EXTRACTOR.extract(parsed, path=path).entities
+    assert results == EXTRACTOR.extract(parsed, path=path).entities
+    assert bool(results) is bool(text.strip())
+    by_key = {entity.key: entity for entity in results}
+    assert len(by_key) == len(results)
     lines = (text.count("\n") or text.count("\r")) + 1
-    for entity in found:
+    for entity in results:
         assert 1 <= entity.line_start <= entity.line_end <= lines
         assert entity.head_tokens == TOKENIZER.count(entity.head) <= 128
         assert entity.token_count == TOKENIZER.count(entity.content)
@@ -125,13 +125,13 @@ def examine_shares(path: str, text: str) -> None:
     assert language is not None
     grammar = GRAMMARS.grammar(language)
     assert grammar is not None
-    found = code_entities(text, read_syntax(text, grammar, seconds=60.0), path=path)
-    owned = sorted(span for entity in found for span in entity.own)
+    results = code_entities(text, read_syntax(text, grammar, seconds=60.0), path=path)
+    owned = sorted(span for entity in results for span in entity.own)
     assert all(0 <= start < end <= len(text) for start, end in owned)
     assert all(first[1] <= second[0] for first, second in pairwise(owned))
     covered = "".join(text[start:end] for start, end in owned)
     assert "".join(covered.split()) == "".join(text.split())
-    for entity in found:
+    for entity in results:
         own = [line for start, end in entity.own for line in text[start:end].split("\n") if line.strip()]
         shown = Counter("".join(entity.content.split()))
         assert not Counter("".join("".join(own).split())) - shown

@@ -47,21 +47,21 @@ def test_entities_share_many_texts_out(text: str, plain: bool) -> None:
 
 
 def check_entities(text: str, *, plain: bool) -> None:
-    found = text_entities(text, path="a/d.md", plain=plain)
-    assert found == text_entities(text, path="a/d.md", plain=plain)
-    assert bool(found) == (not is_blank(text))
-    keys = [entity.key for entity in found]
+    results = text_entities(text, path="a/d.md", plain=plain)
+    assert results == text_entities(text, path="a/d.md", plain=plain)
+    assert bool(results) == (not is_blank(text))
+    keys = [entity.key for entity in results]
     assert len(set(keys)) == len(keys)
-    shared = [entity for entity in found if entity.kind is not EntityKind.IDENTIFIER]
+    shared = [entity for entity in results if entity.kind is not EntityKind.IDENTIFIER]
     position = 0
     for entity in shared:
         assert position <= entity.start < entity.end
         assert is_blank(text[position : entity.start])
         position = entity.end
     assert is_blank(text[position:])
-    by_key = {entity.key: entity for entity in found}
+    by_key = {entity.key: entity for entity in results}
     lines = text.count("\n") + 1
-    for entity in found:
+    for entity in results:
         assert 1 <= entity.line_start <= entity.line_end <= lines
         assert len(entity.key) <= 300
         if entity.container is not None:
@@ -80,13 +80,13 @@ def check_entities(text: str, *, plain: bool) -> None:
 
 @given(text=TEXTS, expected=st.booleans(), start=st.integers(0, 50))
 def test_a_canonical_number_stays_as_it_is(text: str, expected: bool, start: int) -> None:
-    found = number_at(text, start, expected=expected)
-    if found:
-        assert start == found.start < found.end <= len(text)
-        assert clause_number(found.number) == found.number
-        assert all(clause_number(number) == number for number in enclosing_numbers(found.number))
-    for each in clause_numbers(text, start, expected=expected):
-        assert clause_number(each.number) == each.number
+    result = number_at(text, start, expected=expected)
+    if result:
+        assert start == result.start < result.end <= len(text)
+        assert clause_number(result.number) == result.number
+        assert all(clause_number(number) == number for number in enclosing_numbers(result.number))
+    for item in clause_numbers(text, start, expected=expected):
+        assert clause_number(item.number) == item.number
 
 
 @given(

@@ -59,35 +59,35 @@ def anchors_after(
 )
 async def test_the_nearest_of_more_than_are_looked_up_is_found(query: str) -> None:
     index = MemoryIndex(*contracts())
-    found = await lookup(index, MemoryFrequencies()).find(mentions(query), principal=ANN, filters=())
-    assert [each.entity.path for each in found.anchors] == ["zzz/largo/mas/contrato-vidrieras-cristales.md"]
+    result = await lookup(index, MemoryFrequencies()).find(mentions(query), principal=ANN, filters=())
+    assert [item.entity.path for item in result.anchors] == ["zzz/largo/mas/contrato-vidrieras-cristales.md"]
 
 
 async def test_what_was_shown_before_is_nearest_past_the_limit_of_a_name() -> None:
     shown = ref("zzz/otro/contrato-molino.md#Objeto", kind=EntityKind.SECTION)
     index = MemoryIndex(*contracts(), shown)
     options = AnchorOptions(previous=False)
-    found = await anchors_after(
+    result = await anchors_after(
         Shown(shown.identity), index=index, frequencies=MemoryFrequencies(), options=options
     ).find(mentions("«Garantía»"), episode_id="e", principal=ANN, filters=())
-    assert [each.entity.path for each in found.anchors] == ["zzz/otro/contrato-molino.md"]
+    assert [item.entity.path for item in result.anchors] == ["zzz/otro/contrato-molino.md"]
 
 
 @pytest.mark.parametrize(("frequency", "chunks", "anchored"), [(10, 0, 1), (11, 0, 0), (11, 1099, 0), (11, 1100, 1)])
 async def test_a_word_is_rare_among_many_chunks(frequency: int, chunks: int, anchored: int) -> None:
     index = MemoryIndex(ref("cook.py::supper"))
-    found = await lookup(index, MemoryFrequencies(frequency, chunks)).find(
+    result = await lookup(index, MemoryFrequencies(frequency, chunks)).find(
         mentions("Fix the supper bug"), principal=ANN, filters=()
     )
-    assert len(found.anchors) == anchored
+    assert len(result.anchors) == anchored
 
 
 async def test_a_list_that_is_cut_is_told_of() -> None:
     index = MemoryIndex(*(ref(f"many.py::f{number}", position=number) for number in range(MOST_OF_DOCUMENT + 1)))
-    found = await lookup(index, MemoryFrequencies()).find(mentions("many.py"), principal=ANN, filters=())
-    (warning,) = found.warnings
-    assert (warning.code, warning.document_id) == (WarningCode.NOT_LISTED, found.anchors[0].entity.document_id)
-    assert len(found.anchors) == MOST_OF_DOCUMENT
+    result = await lookup(index, MemoryFrequencies()).find(mentions("many.py"), principal=ANN, filters=())
+    (warning,) = result.warnings
+    assert (warning.code, warning.document_id) == (WarningCode.NOT_LISTED, result.anchors[0].entity.document_id)
+    assert len(result.anchors) == MOST_OF_DOCUMENT
 
 
 @pytest.mark.parametrize(("methods", "told"), [(120, 0), (MOST_WITHIN, 1)])
@@ -97,17 +97,17 @@ async def test_a_class_comes_with_all_its_methods_or_says_that_it_does_not(metho
         ref(f"big.py::Big.m{number}", position=number + 1, kind=EntityKind.METHOD, container="big.py::Big")
         for number in range(methods)
     ]
-    found = await lookup(MemoryIndex(whole, *parts), MemoryFrequencies()).find(
+    result = await lookup(MemoryIndex(whole, *parts), MemoryFrequencies()).find(
         mentions("explain class `Big`"), principal=ANN, filters=()
     )
-    assert len(found.anchors) == methods + 1
-    assert [warning.code for warning in found.warnings] == [WarningCode.NOT_LISTED] * told
+    assert len(result.anchors) == methods + 1
+    assert [warning.code for warning in result.warnings] == [WarningCode.NOT_LISTED] * told
 
 
 async def test_of_what_was_shown_a_thousand_stay_and_more_is_told_of() -> None:
     shown = [ref(f"many.py::f{number}", position=number) for number in range(MOST_PREVIOUS + 1)]
-    before = Shown(*(each.identity for each in shown))
+    before = Shown(*(item.identity for item in shown))
     anchors = anchors_after(before, index=MemoryIndex(*shown), frequencies=MemoryFrequencies())
-    found = await anchors.find((), episode_id="e", principal=ANN, filters=())
-    assert len(found.anchors) == MOST_PREVIOUS
-    assert [warning.code for warning in found.warnings] == [WarningCode.NOT_LISTED]
+    result = await anchors.find((), episode_id="e", principal=ANN, filters=())
+    assert len(result.anchors) == MOST_PREVIOUS
+    assert [warning.code for warning in result.warnings] == [WarningCode.NOT_LISTED]

@@ -25,7 +25,7 @@ def test_a_file_that_a_plain_word_names_comes_behind_every_strong_mention() -> N
     corpus = Corpus([*LIFT, *MERINDE])
     found = corpus.anchors("¿Qué dice del código del montacargas la cláusula 10 de contrato-merinde?")
     assert found[0] == ("contrato-merinde.md#clause 10", [CLAUSE])
-    assert found[1:] == [(each.key, [PROBABLE]) for each in LIFT]
+    assert found[1:] == [(item.key, [PROBABLE]) for item in LIFT]
     assert corpus.found("Fix montacargas bug")[0].priority == 85
 
 

@@ -36,8 +36,8 @@ PAY = [entity("src/pay/pay.go::charge", position=0), entity("src/pay/pay.go::ref
 def test_a_file_anchors_its_entities_in_text_order() -> None:
     corpus = Corpus([*PAY, *reversed(AUTH)])
     found = corpus.found("Fix the authentication bug in auth.go")
-    assert [each.entity.key for each in found] == [each.key for each in AUTH]
-    assert {each.priority for each in found} == {100}
+    assert [item.entity.key for item in found] == [item.key for item in AUTH]
+    assert {item.priority for item in found} == {100}
     assert corpus.warnings == []
 
 
@@ -50,7 +50,7 @@ def test_a_file_anchors_its_entities_in_text_order() -> None:
     ],
 )  # fmt: skip
 def test_a_file_is_found_in_any_writing(query: str) -> None:
-    assert Corpus([*PAY, *AUTH]).keys(query) == [each.key for each in AUTH]
+    assert Corpus([*PAY, *AUTH]).keys(query) == [item.key for item in AUTH]
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,9 @@ def test_overloads_are_one_symbol() -> None:
     ]
     corpus = Corpus([*saves[::-1], entity("a.py::other", position=4)])
     for query in ("`save`", "the save function", "save()"):
-        assert (corpus.keys(query), corpus.warnings) == ([each.key for each in saves], []), query
+        assert (corpus.keys(query), corpus.warnings) == ([item.key for item in saves], []), query
     corpus = Corpus([*saves, entity("deep/b.py::save")])
-    assert corpus.keys("`save`") == [each.key for each in saves]
+    assert corpus.keys("`save`") == [item.key for item in saves]
     assert corpus.warnings == ["`save` names 4 entities; the one in a.py is shown."]
     assert corpus.keys("the save function") == []
 
@@ -158,8 +158,8 @@ def test_more_than_a_thousand_are_not_counted() -> None:
     said = mentions("`run`")
     named = {"symbol:run": Named(items=(one,), matches=1000)}
     files = mentioned_files(said, {}, named)
-    found = resolve(said, files, Evidence(named=named))
-    assert found.warnings[0].message == "`run` names 1000 or more entities; the one in a.py is shown."
+    result = resolve(said, files, Evidence(named=named))
+    assert result.warnings[0].message == "`run` names 1000 or more entities; the one in a.py is shown."
 
 
 def test_a_qualified_mention_needs_all_its_parts() -> None:
@@ -281,7 +281,7 @@ def test_order_and_reasons_of_everything_together() -> None:
         neighbours={charge.key: SyntaxNeighbours(calls=(callee, AUTH[3]), called_by=(caller,), same_file=(sibling,))},
     )
     assert corpus.anchors("`charge` llama a auth.go", [sibling, charge, PAY[1]]) == [
-        *((each.key, [FILE]) for each in AUTH[:3]),
+        *((item.key, [FILE]) for item in AUTH[:3]),
         ("src/auth/auth.go::login", [FILE, CALLS]),
         ("pay.py::charge", [SYMBOL, PREVIOUS]),
         ("pay.py::undo", [PREVIOUS, SAME_FILE]),
@@ -299,9 +299,9 @@ def test_neighbours_are_few_and_shared_out() -> None:
         return SyntaxNeighbours(calls=calls, called_by=called_by, same_file=same)
 
     one, two = entity("a.py::first_one"), entity("b.py::second_one")
-    corpus = Corpus([one, two], neighbours={each.key: around(each.name) for each in (one, two)})
-    found = corpus.anchors("first_one")
-    assert [reasons for _, reasons in found] == [[SYMBOL], *[[CALLS]] * 3, *[[CALLED_BY]] * 3, *[[SAME_FILE]] * 2]
+    corpus = Corpus([one, two], neighbours={item.key: around(item.name) for item in (one, two)})
+    results = corpus.anchors("first_one")
+    assert [reasons for _, reasons in results] == [[SYMBOL], *[[CALLS]] * 3, *[[CALLED_BY]] * 3, *[[SAME_FILE]] * 2]
     both = corpus.anchors("first_one y second_one")
     assert [reasons for _, reasons in both] == [*[[SYMBOL]] * 2, *[[CALLS]] * 6, *[[CALLED_BY]] * 2]
     assert [key for key, reasons in both if reasons == [CALLED_BY]] == ["y_first_one.py::f0", "y_second_one.py::f0"]
@@ -310,7 +310,7 @@ def test_neighbours_are_few_and_shared_out() -> None:
 
 
 def test_only_named_symbols_have_neighbours() -> None:
-    neighbours = {each.key: SyntaxNeighbours(calls=(PAY[0],)) for each in (*AUTH, *CONTRACT)}
+    neighbours = {item.key: SyntaxNeighbours(calls=(PAY[0],)) for item in (*AUTH, *CONTRACT)}
     corpus = Corpus([*AUTH, *CONTRACT, *PAY], neighbours=neighbours)
     assert PAY[0].key not in corpus.keys("auth.go y la cláusula 4.2")
     assert corpus.resolution.symbols == ()
@@ -356,7 +356,7 @@ def test_limits_of_neighbours_are_no_negative_numbers() -> None:
 
 
 def test_a_plain_word_names_a_file_only_where_the_word_is_rare() -> None:
-    keys = [each.key for each in AUTH]
+    keys = [item.key for item in AUTH]
     assert Corpus(AUTH, frequencies={"auth": 10}).keys("Fix the auth bug") == keys
     assert Corpus(AUTH, frequencies={"auth": 11}).keys("Fix the auth bug") == []
     assert Corpus(AUTH, frequencies={"auth": 11}, chunks=1100).keys("Fix the auth bug") == keys
@@ -377,11 +377,11 @@ def test_of_two_the_one_that_is_written_just_so() -> None:
 
 def test_what_stands_beside_what_is_meant_comes_along() -> None:
     found = Corpus(AUTH, inside={AUTH[1].key: (AUTH[2],)}).found("the class Session in auth.go")
-    assert {each.entity.name: each.along for each in found} == {
+    assert {item.entity.name: item.along for item in found} == {
         "Session": False,
         "Validate": True,
         "login": True,
         AUTH[0].name: True,
     }
     shown = Corpus(AUTH).found("more of it", previous=[AUTH[3]])
-    assert [(each.entity.name, each.along) for each in shown] == [("login", False)]
+    assert [(item.entity.name, item.along) for item in shown] == [("login", False)]

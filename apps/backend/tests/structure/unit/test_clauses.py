@@ -51,8 +51,8 @@ Tarifas
 
 
 def test_a_contract_with_bare_ordinals() -> None:
-    found = entities(CONTRACT)
-    assert [(entity.kind.value, entity.key, entity.container) for entity in found] == [
+    results = entities(CONTRACT)
+    assert [(entity.kind.value, entity.key, entity.container) for entity in results] == [
         ("file", "d", None),
         ("clause", "d#clause 1", None),
         ("clause", "d#clause 2", None),
@@ -63,10 +63,10 @@ def test_a_contract_with_bare_ordinals() -> None:
         ("clause", "d#clause 3.2.1", "d#clause 3.2"),
         ("section", "d#ANEXO I", None),
     ]
-    assert CONTRACT[found[1].start :].startswith("PRIMERA.- Objeto. El presente")
-    assert found[1].names == ("clause:1", "heading:primera objeto", "heading:objeto")
-    assert (found[4].line_start, found[4].line_end) == (20, 27)
-    assert set(found[8].names) == {
+    assert CONTRACT[results[1].start :].startswith("PRIMERA.- Objeto. El presente")
+    assert results[1].names == ("clause:1", "heading:primera objeto", "heading:objeto")
+    assert (results[4].line_start, results[4].line_end) == (20, 27)
+    assert set(results[8].names) == {
         "heading:anexo i", "heading:anexo 1", "heading:tarifas", "heading:anexo i tarifas",
     }  # fmt: skip
 
@@ -121,17 +121,17 @@ def test_a_law() -> None:
 
 def test_a_heading_that_is_a_clause_is_one_entity_with_both_names() -> None:
     text = "# Contrato\n\n## Cláusulas\n\n### Cláusula segunda. Precio\n\nCien.\n\n### 4.2 Plazo\n\nDos.\n\n## Firmas\n"
-    found = entities("Las partes acuerdan.\n" + text)
-    assert [(entity.key, entity.container) for entity in found[1:]] == [
+    results = entities("Las partes acuerdan.\n" + text)
+    assert [(entity.key, entity.container) for entity in results[1:]] == [
         ("d#Contrato", None),
         ("d#Cláusulas", "d#Contrato"),
         ("d#clause 2", "d#Cláusulas"),
         ("d#clause 4.2", "d#Cláusulas"),
         ("d#Firmas", "d#Contrato"),
     ]
-    assert found[3].kind is EntityKind.CLAUSE
-    assert found[3].names == ("clause:2", "heading:clausula segunda precio", "heading:precio")
-    assert found[3].name == "Cláusula segunda. Precio"
+    assert results[3].kind is EntityKind.CLAUSE
+    assert results[3].names == ("clause:2", "heading:clausula segunda precio", "heading:precio")
+    assert results[3].name == "Cláusula segunda. Precio"
 
 
 def test_bold_numbered_paragraphs_of_an_english_contract() -> None:
@@ -205,12 +205,12 @@ def test_chapters_of_a_numbered_text_behind_their_parts(gap: str) -> None:
     text = gap.join(
         ["Manual", "1. Instalación", "1.1 Requisitos", "X.", "1.2 Pasos", "Y.", "2. Uso", "Z.", "3. Soporte", "W."]
     )
-    found = entities(text)
-    assert [(entity.key, entity.container) for entity in found[1:]] == [
+    results = entities(text)
+    assert [(entity.key, entity.container) for entity in results[1:]] == [
         ("d#clause 1", None), ("d#clause 1.1", "d#clause 1"), ("d#clause 1.2", "d#clause 1"), ("d#clause 2", None),
         ("d#clause 3", None),
     ]  # fmt: skip
-    assert text[found[3].start : found[3].end].split() == ["1.2", "Pasos", "Y."]
+    assert text[results[3].start : results[3].end].split() == ["1.2", "Pasos", "Y."]
 
 
 def test_clauses_whose_text_stands_in_the_line_of_their_number() -> None:
@@ -258,8 +258,8 @@ def test_a_list_below_numbered_headings_is_no_part() -> None:
     ],
 )
 def test_a_title_in_the_line_below_is_a_name(text: str, key: str, name: str) -> None:
-    (found,) = [entity for entity in entities(f"Preámbulo.\n\n{text}\n") if entity.key == key]
-    assert name in found.names
+    (result,) = [entity for entity in entities(f"Preámbulo.\n\n{text}\n") if entity.key == key]
+    assert name in result.names
 
 
 @pytest.mark.parametrize(
@@ -275,8 +275,8 @@ def test_a_title_in_the_line_below_is_a_name(text: str, key: str, name: str) -> 
     ],
 )
 def test_a_line_below_that_is_no_title(text: str) -> None:
-    found = next(entity for entity in entities(f"Preámbulo.\n\n{text}\n") if entity.key == "d#article 404")
-    assert {name for name in found.names if name.startswith("heading:")} == {"heading:articulo 404"}
+    result = next(entity for entity in entities(f"Preámbulo.\n\n{text}\n") if entity.key == "d#article 404")
+    assert {name for name in result.names if name.startswith("heading:")} == {"heading:articulo 404"}
 
 
 def test_of_a_table_of_contents_and_the_text_the_text_counts() -> None:
@@ -284,9 +284,9 @@ def test_of_a_table_of_contents_and_the_text_the_text_counts() -> None:
         "Artículo 1. Objeto\nArtículo 2. Plazo\nArtículo 3. Fin\nPreámbulo del texto que sigue.\n\n"
         "Artículo 1. Objeto\nRegula lo suyo.\n\nArtículo 2. Plazo\nDos días.\n\nArtículo 3. Fin\nYa.\n"
     )
-    found = entities(text)
-    assert [entity.key for entity in found] == ["d", "d#article 1", "d#article 2", "d#article 3"]
-    assert text[found[1].start : found[1].end] == "Artículo 1. Objeto\nRegula lo suyo.\n\n"
+    results = entities(text)
+    assert [entity.key for entity in results] == ["d", "d#article 1", "d#article 2", "d#article 3"]
+    assert text[results[1].start : results[1].end] == "Artículo 1. Objeto\nRegula lo suyo.\n\n"
 
 
 def test_a_number_that_comes_again_with_text_of_its_own_is_kept() -> None:

@@ -121,8 +121,8 @@ export default () => 1;
 
 
 def entities(path: str, text: str) -> dict[str, EntityDraft]:
-    found = EXTRACTOR.extract(ParsedText(text=text, plain=True), path=path).entities
-    return {entity.key.removeprefix(path).removeprefix("::"): entity for entity in found}
+    results = EXTRACTOR.extract(ParsedText(text=text, plain=True), path=path).entities
+    return {entity.key.removeprefix(path).removeprefix("::"): entity for entity in results}
 
 
 def outline(path: str, text: str) -> list[tuple[str, str, int, int]]:
@@ -193,21 +193,21 @@ def test_javascript_in_the_order_of_its_text() -> None:
 
 
 def test_a_symbol_holds_its_comment_and_its_decorators_and_the_rest_of_its_last_line() -> None:
-    found = entities("src/auth.py", PYTHON)["validate_token"]
-    assert found.content == "\n".join(PYTHON.splitlines()[4:12])
-    assert (found.language, found.container, found.name) == ("python", None, "validate_token")
+    result = entities("src/auth.py", PYTHON)["validate_token"]
+    assert result.content == "\n".join(PYTHON.splitlines()[4:12])
+    assert (result.language, result.container, result.name) == ("python", None, "validate_token")
     assert entities("a.tsx", TYPESCRIPT)["Store.z"].content == "  @Input() set z(v) { new Foo.Bar() }"
     assert entities("auth.go", GO)["Server"].content.startswith("// Server serves.\n// On a port.\ntype Server")
 
 
 def test_a_class_is_shown_without_what_lies_in_it() -> None:
-    found = entities("src/auth.py", PYTHON)
-    assert found["Session"].content == (
+    results = entities("src/auth.py", PYTHON)
+    assert results["Session"].content == (
         'class Session(Base):\n    """Sesión."""\n    ttl = compute()\n\n    ...\n    y = 2\n    ...'
     )
-    assert found["Session.Meta"].content == "    class Meta:\n        x = 1\n        ..."
-    assert found["Session.Meta.m"].container == "src/auth.py::Session.Meta"
-    assert found["Session.Meta"].container == "src/auth.py::Session"
+    assert results["Session.Meta"].content == "    class Meta:\n        x = 1\n        ..."
+    assert results["Session.Meta.m"].container == "src/auth.py::Session.Meta"
+    assert results["Session.Meta"].container == "src/auth.py::Session"
 
 
 def test_a_file_is_shown_without_its_symbols_and_named_by_its_constants() -> None:
@@ -223,8 +223,8 @@ def test_a_file_is_shown_without_its_symbols_and_named_by_its_constants() -> Non
 
 
 def test_names_are_the_simple_one_and_each_qualified_tail() -> None:
-    found = entities("src/auth.py", PYTHON)
-    assert found["Session.Meta.m"].names == ("symbol:m", "symbol:meta.m", "symbol:session.meta.m")
+    results = entities("src/auth.py", PYTHON)
+    assert results["Session.Meta.m"].names == ("symbol:m", "symbol:meta.m", "symbol:session.meta.m")
     assert entities("web/menu.js", "export default function () {}")["default"].names == (
         "symbol:default", "symbol:menu",
     )  # fmt: skip
@@ -238,13 +238,13 @@ def test_what_is_defined_in_a_function_is_a_name_of_it() -> None:
 
 
 def test_calls_are_kept_where_they_stand() -> None:
-    found = entities("src/auth.py", PYTHON)
-    assert found["validate_token"].calls == (
+    results = entities("src/auth.py", PYTHON)
+    assert results["validate_token"].calls == (
         "symbol:get", "symbol:app.get", "symbol:helper", "symbol:inner", "symbol:strip",
     )  # fmt: skip
-    assert found["Session.user"].calls == ("symbol:load", "symbol:session.load")
-    assert found["Session"].calls == ("symbol:compute",)
-    assert found["Session.load"].calls == ("symbol:run", "symbol:query.run")
+    assert results["Session.user"].calls == ("symbol:load", "symbol:session.load")
+    assert results["Session"].calls == ("symbol:compute",)
+    assert results["Session.load"].calls == ("symbol:run", "symbol:query.run")
     scripted = entities("a.tsx", TYPESCRIPT)
     assert scripted["Button"].calls == ("symbol:memo", "symbol:icon")
     assert scripted["Store.z"].calls == ("symbol:input", "symbol:bar")
@@ -259,46 +259,46 @@ def test_at_most_200_calls_are_kept() -> None:
 
 
 def test_a_method_of_go_is_in_its_struct() -> None:
-    found = entities("a.go", GO)
-    assert found["Server.Start"].container == "a.go::Server"
-    assert found["List.Len"].container is None
+    results = entities("a.go", GO)
+    assert results["Server.Start"].container == "a.go::Server"
+    assert results["List.Len"].container is None
 
 
 def test_a_head_is_the_signature_with_the_first_lines_at_most_128_tokens() -> None:
     comment = "".join(f"# remark number {number} of many\n" for number in range(60))
     body = "".join(f"    total = total + step({number})\n" for number in range(60))
-    found = entities("a.py", f"{comment}def long_one(total: int) -> int:\n{body}    return total\n")["long_one"]
-    assert found.head_tokens <= 128 < found.token_count
-    lines = found.head.splitlines()
+    result = entities("a.py", f"{comment}def long_one(total: int) -> int:\n{body}    return total\n")["long_one"]
+    assert result.head_tokens <= 128 < result.token_count
+    lines = result.head.splitlines()
     assert lines[0] == "# remark number 0 of many"
     assert "def long_one(total: int) -> int:" in lines
     assert lines[-1].startswith("    total = total + step(")
-    whole = set(found.content.splitlines())
+    whole = set(result.content.splitlines())
     assert all(line in whole for line in lines)
 
 
 def test_of_a_line_that_is_longer_than_a_head_its_beginning_is_shown() -> None:
-    found = entities("a.js", f"const data = () => [{'1, ' * 50_000}];\n")["data"]
-    assert found.head_tokens == 128
-    assert found.content.startswith(found.head)
+    result = entities("a.js", f"const data = () => [{'1, ' * 50_000}];\n")["data"]
+    assert result.head_tokens == 128
+    assert result.content.startswith(result.head)
 
 
 def test_what_is_embedded_begins_with_the_path_and_the_words_of_the_name() -> None:
-    found = entities("src/HttpServer.py", "class HTTPServer:\n    def start_all2(self):\n        pass\n")
-    assert found["HTTPServer.start_all2"].index_text == (
+    results = entities("src/HttpServer.py", "class HTTPServer:\n    def start_all2(self):\n        pass\n")
+    assert results["HTTPServer.start_all2"].index_text == (
         "src/HttpServer.py http server start all 2\n    def start_all2(self):\n        pass"
     )
 
 
 @pytest.mark.parametrize("path", ["src\\win\\AUTH.PY", "./auth.py", "auth.pyi", "/a b/auth.py"])
 def test_the_language_is_told_by_the_suffix(path: str) -> None:
-    found = EXTRACTOR.extract(ParsedText(text="def login(): pass\n"), path=path).entities
-    assert [(entity.key, entity.language) for entity in found] == [(f"{path}::login", "python")]
+    results = EXTRACTOR.extract(ParsedText(text="def login(): pass\n"), path=path).entities
+    assert [(entity.key, entity.language) for entity in results] == [(f"{path}::login", "python")]
 
 
 def test_symbols_on_one_line_share_it_out() -> None:
-    found = entities("a.min.js", "function a(){}function b(){};class C{m(){}n(){}}var x=1;\n")
-    assert {key: entity.content for key, entity in found.items()} == {
+    result = entities("a.min.js", "function a(){}function b(){};class C{m(){}n(){}}var x=1;\n")
+    assert {key: entity.content for key, entity in result.items()} == {
         "": "var x=1;", "a": "function a(){}", "b": "function b(){};", "C": "class C{...}", "C.m": "m(){}",
         "C.n": "n(){}",
     }  # fmt: skip

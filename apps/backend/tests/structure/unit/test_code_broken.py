@@ -33,10 +33,10 @@ def test_an_unclosed_brace_does_not_swallow_what_follows() -> None:
 def test_a_merge_conflict_leaves_both_sides() -> None:
     sides = "<<<<<<< HEAD\ndef b():\n    return 2\n=======\ndef b():\n    return 3\n>>>>>>> x\n"
     text = f"def a():\n    return 1\n{sides}def c(): pass\n"
-    found = extract("a.py", text)
-    assert [entity.key for entity in found] == ["a.py", "a.py::a", "a.py::b", "a.py::b (2)", "a.py::c"]
-    assert "<<<<<<< HEAD" in found[0].content
-    assert ">>>>>>> x" in found[0].content
+    results = extract("a.py", text)
+    assert [entity.key for entity in results] == ["a.py", "a.py::a", "a.py::b", "a.py::b (2)", "a.py::c"]
+    assert "<<<<<<< HEAD" in results[0].content
+    assert ">>>>>>> x" in results[0].content
 
 
 def test_half_a_file_yields_its_whole_symbols() -> None:
@@ -68,43 +68,43 @@ def test_an_error_in_one_function_leaves_the_others() -> None:
     ids=["open", "nested", "calls", "braces", "templates", "chain", "classes", "line", "junk", "decorators", "spaces"],
 )
 def test_nothing_hostile_raises(path: str, text: str) -> None:
-    found = extract(path, text)
-    assert found
-    assert len({entity.key for entity in found}) == len(found)
-    assert all(entity.head_tokens <= 128 and "\x00" not in entity.content for entity in found)
+    results = extract(path, text)
+    assert results
+    assert len({entity.key for entity in results}) == len(results)
+    assert all(entity.head_tokens <= 128 and "\x00" not in entity.content for entity in results)
 
 
 def test_a_file_that_is_too_long_is_one_entity() -> None:
     text = "def a(): pass\n" * (MAX_BYTES // 14 + 1)
-    (found,) = extract("a.py", text)
-    assert (found.key, found.kind, found.language, found.cut) == ("a.py", EntityKind.FILE, "python", True)
-    assert found.content == text[: MAX_ENTITY_CHARACTERS // 14 * 14 - 1]
+    (result,) = extract("a.py", text)
+    assert (result.key, result.kind, result.language, result.cut) == ("a.py", EntityKind.FILE, "python", True)
+    assert result.content == text[: MAX_ENTITY_CHARACTERS // 14 * 14 - 1]
 
 
 def test_a_file_that_takes_too_long_to_parse_is_one_entity() -> None:
     impatient = TreeSitterExtractor(tokenizer=TOKENIZER, parse_seconds=-1.0)
-    (found,) = extract("a.py", "def a(): pass\n" * 1000, impatient)
-    assert (found.key, found.kind) == ("a.py", EntityKind.FILE)
+    (result,) = extract("a.py", "def a(): pass\n" * 1000, impatient)
+    assert (result.key, result.kind) == ("a.py", EntityKind.FILE)
 
 
 def test_what_is_defined_after_the_bound_is_left_to_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(code, "MAX_ENTITIES", 3)
-    found = extract("a.js", "".join(f"function f{number}() {{}}\n" for number in range(5)))
-    assert [entity.key for entity in found] == ["a.js", "a.js::f0", "a.js::f1", "a.js::f2"]
-    assert found[0].content == "function f3() {}\nfunction f4() {}"
-    assert found[0].names == ("symbol:f3", "symbol:f4")
+    results = extract("a.js", "".join(f"function f{number}() {{}}\n" for number in range(5)))
+    assert [entity.key for entity in results] == ["a.js", "a.js::f0", "a.js::f1", "a.js::f2"]
+    assert results[0].content == "function f3() {}\nfunction f4() {}"
+    assert results[0].names == ("symbol:f3", "symbol:f4")
 
 
 def test_many_of_one_name_are_numbered() -> None:
-    found = extract("a.py", "def a(): pass\n" * 3000)
-    assert found[-1].key == "a.py::a (3000)"
+    results = extract("a.py", "def a(): pass\n" * 3000)
+    assert results[-1].key == "a.py::a (3000)"
 
 
 def test_places_are_right_behind_accents_and_emoji() -> None:
     function = "# Áéí 🎉\ndef calcular_año(x): return 'ñ😀'  # fín"
     text = f"# ñandú 😀 漢字\nañadir = 1\n\n{function}\nclass Ñu:\n  def é(self): pass\n"
-    found = {entity.key: entity for entity in extract("a.py", text)}
-    assert found["a.py::calcular_año"].content == function
-    assert found["a.py::Ñu.é"].content == "  def é(self): pass"
-    assert (found["a.py::Ñu.é"].line_start, found["a.py::Ñu.é"].names) == (7, ("symbol:e", "symbol:ñu.e"))
-    assert found["a.py"].names == ("symbol:añadir",)
+    results = {entity.key: entity for entity in extract("a.py", text)}
+    assert results["a.py::calcular_año"].content == function
+    assert results["a.py::Ñu.é"].content == "  def é(self): pass"
+    assert (results["a.py::Ñu.é"].line_start, results["a.py::Ñu.é"].names) == (7, ("symbol:e", "symbol:ñu.e"))
+    assert results["a.py"].names == ("symbol:añadir",)

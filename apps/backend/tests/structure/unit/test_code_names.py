@@ -12,10 +12,10 @@ EXTRACTOR = TreeSitterExtractor(tokenizer=SplintrTokenizer())
 
 
 def names(path: str, text: str) -> dict[str, tuple[str, ...]]:
-    found = EXTRACTOR.extract(ParsedText(text=text, plain=True), path=path).entities
+    results = EXTRACTOR.extract(ParsedText(text=text, plain=True), path=path).entities
     return {
         entity.key.removeprefix(path).removeprefix("::"): tuple(name.removeprefix("symbol:") for name in entity.names)
-        for entity in found
+        for entity in results
     }
 
 

@@ -31,16 +31,16 @@ def extracted(extractor: Extractor) -> DocumentStructure:
 
 
 def test_what_an_extractor_finds_is_given_on() -> None:
-    found = extracted(Extractor())
-    assert found.fingerprint == "x|a.go"
+    result = extracted(Extractor())
+    assert result.fingerprint == "x|a.go"
 
 
 def test_a_document_whose_extraction_fails_has_no_entities_and_is_not_tried_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.ERROR):
-        found = extracted(Extractor(RecursionError("too deep")))
-    assert found == DocumentStructure(fingerprint="structure-9", path="a.go")
+        result = extracted(Extractor(RecursionError("too deep")))
+    assert result == DocumentStructure(fingerprint="structure-9", path="a.go")
     (record,) = caplog.records
     assert record.exc_info is not None
     assert "a.go" not in record.getMessage()

@@ -11,8 +11,8 @@ from ragcorp.infrastructure.structure.text_span import TextSpan
 
 
 def codes(text: str) -> list[TextSpan]:
-    found = text_entities(text, path="d", plain=False)
-    return [entity for entity in found if entity.kind is EntityKind.IDENTIFIER]
+    results = text_entities(text, path="d", plain=False)
+    return [entity for entity in results if entity.kind is EntityKind.IDENTIFIER]
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def codes(text: str) -> list[TextSpan]:
 )  # fmt: skip
 def test_codes(token: str) -> None:
     assert is_code(token)
-    assert [found.name for found in codes(f"Consta en {token}.")] == [token]
+    assert [result.name for result in codes(f"Consta en {token}.")] == [token]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_what_is_no_code(token: str) -> None:
 
 
 def test_a_code_loses_the_type_of_its_file_and_the_word_after_a_full_stop() -> None:
-    assert [found.name for found in codes("Véase FAC-2024-0113.pdf y ISO-27001.El resto")] == [
+    assert [result.name for result in codes("Véase FAC-2024-0113.pdf y ISO-27001.El resto")] == [
         "FAC-2024-0113",
         "ISO-27001",
     ]
@@ -64,7 +64,7 @@ def test_a_row_is_shown_under_the_header_of_its_table() -> None:
 
 def test_a_paragraph_a_list_item_and_a_definition() -> None:
     text = "Se paga la\nFAC-2024-0113 de mayo\n\n- Uno: PED-2024-7\n- Dos\n\nSegún REF-99-1.\n\nCódigo: REF-99-1\n"
-    assert [found.content for found in codes(text)] == [
+    assert [result.content for result in codes(text)] == [
         "FAC-2024-0113 de mayo",
         "- Uno: PED-2024-7",
         "Código: REF-99-1",
@@ -75,28 +75,28 @@ def test_a_paragraph_a_list_item_and_a_definition() -> None:
 
 
 def test_a_code_in_a_heading_is_shown_with_the_paragraph_below() -> None:
-    (found,) = codes("# Pedido PED-2024-7\n\nDos cajas.\n\nOtro párrafo.\n")
-    assert found.content == "# Pedido PED-2024-7\n\nDos cajas."
+    (result,) = codes("# Pedido PED-2024-7\n\nDos cajas.\n\nOtro párrafo.\n")
+    assert result.content == "# Pedido PED-2024-7\n\nDos cajas."
 
 
 def test_one_writing_or_another_a_code_is_one() -> None:
-    assert [found.key for found in codes("FAC-2024-0113, fac/2024/0113 y FAC_2024_0113.")] == ["d#FAC-2024-0113"]
+    assert [result.key for result in codes("FAC-2024-0113, fac/2024/0113 y FAC_2024_0113.")] == ["d#FAC-2024-0113"]
 
 
 def test_of_a_long_line_a_part_is_shown() -> None:
-    (found,) = codes("palabra " * 5_000 + "FAC-2024-0113 " + "palabra " * 5_000)
-    assert found.content is not None
-    assert len(found.content) <= MAX_CONTENT
-    assert "FAC-2024-0113" in found.content
+    (result,) = codes("palabra " * 5_000 + "FAC-2024-0113 " + "palabra " * 5_000)
+    assert result.content is not None
+    assert len(result.content) <= MAX_CONTENT
+    assert "FAC-2024-0113" in result.content
 
 
 def test_a_code_with_typographic_hyphens_is_one_with_the_plain() -> None:
-    (found,) = codes("La FRA‑2024‑0999 y FRA-2024-0999.")
-    assert (found.key, found.names) == ("d#FRA‑2024‑0999", ("identifier:fra20240999",))
+    (result,) = codes("La FRA‑2024‑0999 y FRA-2024-0999.")
+    assert (result.key, result.names) == ("d#FRA‑2024‑0999", ("identifier:fra20240999",))
 
 
 def test_both_ends_of_a_range_are_codes() -> None:
-    assert [found.name for found in codes("Del E01–E05, REF-01–REF-09.")] == ["E01", "E05", "REF-01", "REF-09"]
+    assert [result.name for result in codes("Del E01–E05, REF-01–REF-09.")] == ["E01", "E05", "REF-01", "REF-09"]
 
 
 @pytest.mark.parametrize(
@@ -107,14 +107,14 @@ def test_both_ends_of_a_range_are_codes() -> None:
     ],
 )  # fmt: skip
 def test_an_account_number_in_groups_is_one_code(account: str) -> None:
-    (found,) = codes(f"Cuenta {account} BBVA de 2024, otra vez {account.replace(' ', '')}.")
-    assert (found.name, found.names) == (account, (f"identifier:{account.replace(' ', '').lower()}",))
+    (result,) = codes(f"Cuenta {account} BBVA de 2024, otra vez {account.replace(' ', '')}.")
+    assert (result.name, result.names) == (account, (f"identifier:{account.replace(' ', '').lower()}",))
 
 
 def test_no_more_than_so_many_of_a_document_the_first(caplog: pytest.LogCaptureFixture) -> None:
-    found = codes("\n".join(f"FAC-{number}" for number in range(10_000, 10_100 + MAX_IDENTIFIERS)))
-    assert len(found) == MAX_IDENTIFIERS == 5_000
-    assert (found[0].name, found[-1].name) == ("FAC-10000", "FAC-14999")
+    results = codes("\n".join(f"FAC-{number}" for number in range(10_000, 10_100 + MAX_IDENTIFIERS)))
+    assert len(results) == MAX_IDENTIFIERS == 5_000
+    assert (results[0].name, results[-1].name) == ("FAC-10000", "FAC-14999")
     (warning,) = caplog.messages
     assert "more than 5000 codes" in warning
 

@@ -18,7 +18,7 @@ _TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in f"say {CANARY}")
 
 
 def _wide(text: str) -> str:
-    return "".join(chr(ord(each) + 0xFEE0) if "!" <= each <= "~" else each for each in text)
+    return "".join(chr(ord(item) + 0xFEE0) if "!" <= item <= "~" else item for item in text)
 
 
 DOCUMENTS = {
@@ -110,14 +110,14 @@ def check_neutral_data(text: str) -> None:
     """Assert that nothing in text of documents could be taken for a part of a prompt."""
     assert not set(text) & set(_ANGLES), text
     assert not _HIDDEN.search(text), ascii(text)
-    assert not any(each not in "\n\t" and unicodedata.category(each) in ("Cc", "Cf", "Cs", "Co") for each in text)
+    assert not any(item not in "\n\t" and unicodedata.category(item) in ("Cc", "Cf", "Cs", "Co") for item in text)
     assert not re.search(r"&(?:lt|gt|lsqb|NewLine|#\w)", text, re.IGNORECASE), text
     assert not _CITATION.search(text), text
     assert not _TEMPLATE.search(text), text
     plain = "".join(
-        each
-        for each in unicodedata.normalize("NFKD", text.translate(_HOMOGLYPHS)).lower().translate(_HOMOGLYPHS)
-        if unicodedata.category(each)[0] != "M"
+        item
+        for item in unicodedata.normalize("NFKD", text.translate(_HOMOGLYPHS)).lower().translate(_HOMOGLYPHS)
+        if unicodedata.category(item)[0] != "M"
     )
     assert not _ROLE.search(plain), plain
     assert "\r" not in text

@@ -89,7 +89,7 @@ class PlainTexts:
     async def document_frequencies(self, lexemes: Sequence[str], *, workspace: str) -> dict[str, int]:
         del workspace
         held = [lexemes_of(text) for text in self.documents.values()]
-        return {lexeme: sum(lexeme in each for each in held) for lexeme in lexemes}
+        return {lexeme: sum(lexeme in item for item in held) for lexeme in lexemes}
 
     async def count_chunks(self, *, workspace: str) -> int:
         del workspace

@@ -39,26 +39,26 @@ class DocumentScores(StoredDocuments):
             ],
             principal=ANYONE,
         )
-        found = await repository.find_chunks_full_text("plazo penalidad", principal=ANYONE, limit=9)
-        assert found.ranked_list.score_type == "bm25"
-        assert await self.external_ids(repository, found.ranked_list) == ["raro.txt", "corto.txt", "largo.txt"]
-        assert (found.chunks, found.average_length) == (4, (31 + 2 + 2 + 2) / 4)
-        idf = {term.lexeme: term.idf for term in found.terms}
+        result = await repository.find_chunks_full_text("plazo penalidad", principal=ANYONE, limit=9)
+        assert result.ranked_list.score_type == "bm25"
+        assert await self.external_ids(repository, result.ranked_list) == ["raro.txt", "corto.txt", "largo.txt"]
+        assert (result.chunks, result.average_length) == (4, (31 + 2 + 2 + 2) / 4)
+        idf = {term.lexeme: term.idf for term in result.terms}
         assert idf == {"plaz": pytest.approx(math.log(1 + 2.5 / 2.5)), "penal": pytest.approx(math.log(1 + 3.5 / 1.5))}
         saturation = 2.2 / (1 + 1.2 * (0.25 + 0.75 * 2 / 9.25))
-        scores = [hit.score for hit in found.ranked_list]
+        scores = [hit.score for hit in result.ranked_list]
         assert scores[:2] == pytest.approx([idf["penal"] * saturation, idf["plaz"] * saturation], abs=1e-8)
         mass = 2.2 * (idf["plaz"] ** 2 + idf["penal"] ** 2)
-        assert found.ranked_list.hits[0].evidence == pytest.approx(idf["penal"] ** 2 * saturation / mass, abs=1e-8)
+        assert result.ranked_list.hits[0].evidence == pytest.approx(idf["penal"] ** 2 * saturation / mass, abs=1e-8)
 
     async def test_unknown_words_stay_in_the_denominator_of_the_evidence(self, repository: DocumentPorts) -> None:
         await repository.save_many([written("a.txt", "plazo firme"), written("b.txt", "nada")], principal=ANYONE)
-        known = (await full_text(repository, "plazo", principal=ANYONE, limit=9)).hits[0]
+        existing = (await full_text(repository, "plazo", principal=ANYONE, limit=9)).hits[0]
         half = (await full_text(repository, "plazo zzyzx", principal=ANYONE, limit=9)).hits[0]
-        assert known.score == half.score
-        assert known.evidence is not None
+        assert existing.score == half.score
+        assert existing.evidence is not None
         assert half.evidence is not None
-        assert half.evidence < known.evidence / 2
+        assert half.evidence < existing.evidence / 2
 
     async def test_identifiers_are_the_chunks_that_hold_the_code_and_no_look_alike(
         self, repository: DocumentPorts
@@ -76,9 +76,9 @@ class DocumentScores(StoredDocuments):
             ("¿Quién aprueba REQ-2024-001?", 0.5),
             ("req 2024 001", 1.0),
         ):
-            found = await repository.find_chunks_full_text(query, principal=ANYONE, limit=9)
-            names = await self.external_ids(repository, found.identifiers)
-            scores = dict(zip(names, [hit.score for hit in found.identifiers], strict=True))
+            result = await repository.find_chunks_full_text(query, principal=ANYONE, limit=9)
+            names = await self.external_ids(repository, result.identifiers)
+            scores = dict(zip(names, [hit.score for hit in result.identifiers], strict=True))
             assert scores == {"mio.txt": 1.0, "junto.txt": other_writing}, query
         both = await repository.find_chunks_full_text("REQ-2024-001 y REQ-2024-0011", principal=ANYONE, limit=9)
         assert [hit.score for hit in both.identifiers] == [0.5, 0.5, 0.25]
@@ -88,21 +88,21 @@ class DocumentScores(StoredDocuments):
     async def test_all_words_are_the_chunks_that_hold_every_word(self, repository: DocumentPorts) -> None:
         texts = {"a.txt": "plazo de entrega", "b.txt": "la entrega; su plazo", "c.txt": "plazo", "d.txt": "entrega"}
         await repository.save_many([written(name, text) for name, text in texts.items()], principal=ANYONE)
-        found = await repository.find_chunks_full_text("plazos de entregas", principal=ANYONE, limit=9)
-        assert (found.all_words.source, found.all_words.score_type) == ("all_words", "ts_rank_cd")
-        assert sorted(await self.external_ids(repository, found.all_words)) == ["a.txt", "b.txt"]
-        assert len(found.ranked_list) == 4
+        result = await repository.find_chunks_full_text("plazos de entregas", principal=ANYONE, limit=9)
+        assert (result.all_words.source, result.all_words.score_type) == ("all_words", "ts_rank_cd")
+        assert sorted(await self.external_ids(repository, result.all_words)) == ["a.txt", "b.txt"]
+        assert len(result.ranked_list) == 4
 
     async def test_a_websearch_knows_operators_and_a_plain_query_none(self, repository: DocumentPorts) -> None:
         texts = {"a.txt": "plazo entrega", "b.txt": "plazo pago", "c.txt": "aval"}
         await repository.save_many([written(name, text) for name, text in texts.items()], principal=ANYONE)
         expected = {"plazo -pago": ["a.txt"], "entrega or aval": ["a.txt", "c.txt"], '"plazo pago"': ["b.txt"]}
         for query, names in expected.items():
-            found = await repository.find_chunks_full_text(
+            result = await repository.find_chunks_full_text(
                 query, principal=ANYONE, limit=9, syntax=QuerySyntax.WEBSEARCH
             )
-            assert found.ranked_list.score_type == "ts_rank_cd"
-            assert sorted(await self.external_ids(repository, found.ranked_list)) == names, query
+            assert result.ranked_list.score_type == "ts_rank_cd"
+            assert sorted(await self.external_ids(repository, result.ranked_list)) == names, query
         plain = await full_text(repository, "plazo -pago", principal=ANYONE, limit=9)
         assert await self.external_ids(repository, plain) == ["b.txt", "a.txt"]
 
@@ -123,9 +123,9 @@ class DocumentScores(StoredDocuments):
         )
         query = towards(0.7)
         asked = [str(i) for i in every]
-        found = await repository.half_centred_similarities(query, [*asked, "x", "999999"], principal=ANYONE)
+        result = await repository.half_centred_similarities(query, [*asked, "x", "999999"], principal=ANYONE)
         contents = await repository.get_chunks(asked, principal=ANYONE)
-        assert {contents[chunk_id].content: score for chunk_id, score in found.items()} == {
+        assert {contents[chunk_id].content: score for chunk_id, score in result.items()} == {
             text: pytest.approx(half_centred(query, vector, mean), abs=1e-6) for text, vector in vectors.items()
         }
         assert await repository.half_centred_similarities(query, asked, principal=OTHER) == {}
@@ -155,8 +155,8 @@ class DocumentScores(StoredDocuments):
         counted = await repository.count_lexemes(["paj", "aguj", "nadie"], chunk_ids, principal=ANYONE)
         chunks = await repository.get_chunks(chunk_ids, principal=ANYONE)
         seen = {
-            chunks[chunk_id].external_id: (each.length, {lexeme: tf for lexeme, tf in each.counts.items() if tf})
-            for chunk_id, each in counted.items()
+            chunks[chunk_id].external_id: (item.length, {lexeme: tf for lexeme, tf in item.counts.items() if tf})
+            for chunk_id, item in counted.items()
         }
         assert seen == {
             "0.txt": (3, {"aguj": 2, "paj": 1}),
@@ -167,8 +167,8 @@ class DocumentScores(StoredDocuments):
         }
         assert await repository.count_lexemes(["aguj"], chunk_ids, principal=OTHER) == {}
         lengths = await repository.count_lexemes([], chunk_ids, principal=ANYONE)
-        assert {chunk_id: (each.length, each.counts) for chunk_id, each in lengths.items()} == {
-            chunk_id: (each.length, {}) for chunk_id, each in counted.items()
+        assert {chunk_id: (item.length, item.counts) for chunk_id, item in lengths.items()} == {
+            chunk_id: (item.length, {}) for chunk_id, item in counted.items()
         }
 
     async def test_what_was_found_besides_is_visible_and_filtered_too(self, repository: DocumentPorts) -> None:
@@ -183,6 +183,6 @@ class DocumentScores(StoredDocuments):
             ],
             principal=ana,
         )
-        found = await repository.find_chunks_full_text("REQ-7", principal=ANYONE, filters=where(k=1), limit=9)
-        for ranked in (found.ranked_list, found.identifiers, found.all_words):
+        result = await repository.find_chunks_full_text("REQ-7", principal=ANYONE, filters=where(k=1), limit=9)
+        for ranked in (result.ranked_list, result.identifiers, result.all_words):
             assert await self.external_ids(repository, ranked) == ["a.txt"], ranked.source

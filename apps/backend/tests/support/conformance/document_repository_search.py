@@ -24,20 +24,20 @@ class DocumentSearches(StoredDocuments):
         cosines = {"opuesto": -1.0, "cerca": 0.96, "lejos": 0.28, "recto": 0.0, "igual": 1.0}
         await repository.save_many([written(f"{name}.txt", name) for name in cosines], principal=ANYONE)
         await embed_all(backlog, {name: towards(cosine) for name, cosine in cosines.items()})
-        found = await repository.find_similar_chunks(EAST, principal=ANYONE, limit=10)
-        assert await self.contents(repository, found.ranked_list) == ["igual", "cerca", "lejos", "recto", "opuesto"]
-        assert [hit.score for hit in found.ranked_list] == pytest.approx([1.0, 0.96, 0.28, 0.0, -1.0], abs=1e-6)
-        assert found.ranked_list.score_type == "cosine_similarity"
-        assert found.seen == 1.0
+        result = await repository.find_similar_chunks(EAST, principal=ANYONE, limit=10)
+        assert await self.contents(repository, result.ranked_list) == ["igual", "cerca", "lejos", "recto", "opuesto"]
+        assert [hit.score for hit in result.ranked_list] == pytest.approx([1.0, 0.96, 0.28, 0.0, -1.0], abs=1e-6)
+        assert result.ranked_list.score_type == "cosine_similarity"
+        assert result.seen == 1.0
 
     async def test_equal_similarity_is_ordered_by_chunk_id(
         self, repository: DocumentPorts, backlog: EmbeddingBacklog
     ) -> None:
         await repository.save_many([written(f"{n:02}.txt", f"texto {n}") for n in range(12)], principal=ANYONE)
         await embed_all(backlog)
-        found = ids((await repository.find_similar_chunks(EAST, principal=ANYONE, limit=12)).ranked_list.hits)
-        assert len(found) == 12
-        assert found == sorted(found, key=lambda chunk_id: int(str(chunk_id)))
+        results = ids((await repository.find_similar_chunks(EAST, principal=ANYONE, limit=12)).ranked_list.hits)
+        assert len(results) == 12
+        assert results == sorted(results, key=lambda chunk_id: int(str(chunk_id)))
 
     async def test_of_equally_similar_chunks_a_filter_keeps_those_with_the_lowest_ids(
         self, repository: DocumentPorts, backlog: EmbeddingBacklog
@@ -81,8 +81,8 @@ class DocumentSearches(StoredDocuments):
             await repository.save_many(
                 [written("si", content), written("no", "Nada que ver con ello.")], principal=ANYONE
             )
-            found = await full_text(repository, query, principal=ANYONE, limit=10)
-            assert await self.external_ids(repository, found) == ["si"], query
+            result = await full_text(repository, query, principal=ANYONE, limit=10)
+            assert await self.external_ids(repository, result) == ["si"], query
 
     async def test_a_query_without_content_words_finds_nothing(self, repository: DocumentPorts) -> None:
         await repository.save_many([written("a.txt", "de la que el contrato a")], principal=ANYONE)
@@ -202,15 +202,15 @@ class DocumentSearches(StoredDocuments):
         await repository.save_many([*near, *far], principal=ANYONE)
         vectors = {f"lejos {n}": towards(-0.9 - n / 100) for n in range(6)}
         await embed_all(backlog, vectors)
-        found = await repository.find_similar_chunks(EAST, principal=ANYONE, filters=where(kind="rare"), limit=5)
-        assert await self.contents(repository, found.ranked_list) == [f"lejos {n}" for n in range(5)]
+        result = await repository.find_similar_chunks(EAST, principal=ANYONE, filters=where(kind="rare"), limit=5)
+        assert await self.contents(repository, result.ranked_list) == [f"lejos {n}" for n in range(5)]
 
     async def test_ids_of_no_chunk_are_passed_over(self, repository: DocumentPorts) -> None:
         await repository.save_many([written("a.txt", "aguja")], principal=ANYONE)
         (hit,) = await full_text(repository, "aguja", principal=ANYONE, limit=2)
         for chunk_id in ("", "x", "-1", "0", "999999999", "9" * 40, "1.5", "1; DROP", "٣", "\x00"):
-            found = await repository.get_chunks([chunk_id, str(hit.chunk_id)], principal=ANYONE)
-            assert list(found) == [hit.chunk_id]
+            results = await repository.get_chunks([chunk_id, str(hit.chunk_id)], principal=ANYONE)
+            assert list(results) == [hit.chunk_id]
 
     async def test_positions_lead_to_chunk_ids(self, repository: DocumentPorts) -> None:
         (outcome,) = await repository.save_many([written("a.txt", "aguja", "pajar")], principal=ANYONE)

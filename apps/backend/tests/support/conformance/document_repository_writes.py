@@ -57,9 +57,13 @@ class DocumentWrites(StoredDocuments):
         await repository.save_many([kept, changed, gone], principal=ANYONE)
         await repository.soft_delete_one("c.txt", principal=ANYONE)
         hashes = {"a.txt": kept.content_hash, "b.txt": b"other", "c.txt": gone.content_hash, "d.txt": b"none"}
-        found = await repository.find_unchanged(hashes, chunker="test", principal=ANYONE)
-        assert list(found) == ["a.txt"]
-        assert (found["a.txt"].status, found["a.txt"].chunks, found["a.txt"].pending) == (IngestStatus.UNCHANGED, 1, 1)
+        results = await repository.find_unchanged(hashes, chunker="test", principal=ANYONE)
+        assert list(results) == ["a.txt"]
+        assert (results["a.txt"].status, results["a.txt"].chunks, results["a.txt"].pending) == (
+            IngestStatus.UNCHANGED,
+            1,
+            1,
+        )
         assert await repository.find_unchanged(hashes, chunker="other", principal=ANYONE) == {}
         assert await repository.find_unchanged(hashes, chunker="test", principal=OTHER) == {}
         assert await repository.find_unchanged({}, chunker="test", principal=ANYONE) == {}
@@ -145,8 +149,8 @@ class DocumentWrites(StoredDocuments):
             write = written("a.txt", *(f"aguja {n}" for n in range(size)))
             (outcome,) = await repository.save_many([write], principal=ANYONE)
             assert (outcome.chunks, outcome.pending) == (size, size)
-            found = await full_text(repository, "aguja", principal=ANYONE, limit=1000)
-            chunks = await repository.get_chunks([str(i) for i in ids(found.hits)], principal=ANYONE)
+            result = await full_text(repository, "aguja", principal=ANYONE, limit=1000)
+            chunks = await repository.get_chunks([str(i) for i in ids(result.hits)], principal=ANYONE)
             assert sorted(chunk.chunk_index for chunk in chunks.values()) == list(range(size))
             assert (await repository.get("a.txt", principal=ANYONE)).chunks == size
 
@@ -221,9 +225,9 @@ class DocumentWrites(StoredDocuments):
                 return_exceptions=True,
             )
             assert not [outcome for outcome in outcomes if isinstance(outcome, Exception)]
-            found = len(await full_text(repository, "aguja", principal=ANYONE, limit=9))
+            result = len(await full_text(repository, "aguja", principal=ANYONE, limit=9))
             page = await repository.list_page(DocumentSelection(), principal=ANYONE, limit=9)
-            assert found == sum(item.chunks for item in page.items)
+            assert result == sum(item.chunks for item in page.items)
 
     async def test_purge_removes_for_good_what_was_deleted_long_enough_ago(self, repository: DocumentPorts) -> None:
         await repository.save_many([written("a.txt", "uno"), written("b.txt", "dos")], principal=ANYONE)

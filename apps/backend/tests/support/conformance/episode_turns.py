@@ -48,4 +48,4 @@ class TurnsOfEpisodes:
         await record(store, "e", shown(A, auth))
         assert await store.hydrated("e", principal=other, limit=10) == ()
         assert await record(store, "e", principal=other) == 1
-        assert [each.key for each in await store.hydrated("e", principal=ANYONE, limit=10)] == [A]
+        assert [item.key for item in await store.hydrated("e", principal=ANYONE, limit=10)] == [A]

@@ -191,8 +191,8 @@ async def _while_hanging(proxy: FaultProxy) -> None:
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
-    found: socket.socket | None = writer.get_extra_info("socket")
-    if found is not None and found.family is not socket.AF_UNIX:
+    result: socket.socket | None = writer.get_extra_info("socket")
+    if result is not None and result.family is not socket.AF_UNIX:
         with suppress(OSError):
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+            result.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
     writer.transport.abort()

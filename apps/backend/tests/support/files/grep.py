@@ -48,19 +48,19 @@ class StoredFiles:
         self.calls.append(list(lines))
         return [
             StoredLines(
-                readable=self.withheld.isdisjoint(each.names),
-                passes=self.excluded.isdisjoint(each.names),
+                readable=self.withheld.isdisjoint(item.names),
+                passes=self.excluded.isdisjoint(item.names),
                 chunk=next(
                     (
                         place
-                        for name in each.names
-                        for line in each.matched_lines
+                        for name in item.names
+                        for line in item.matched_lines
                         if (place := self.chunks.get(name, {}).get(line))
                     ),
                     None,
                 ),
             )
-            for each in lines
+            for item in lines
         ]
 
 

@@ -58,9 +58,9 @@ class Events:
         async with asyncio.timeout(within):
             while True:
                 self.more.clear()
-                found = [event for event in self.told if (event.kind, event.external_id) == (kind, external_id)]
-                if len(found) >= times:
-                    return found[times - 1]
+                results = [event for event in self.told if (event.kind, event.external_id) == (kind, external_id)]
+                if len(results) >= times:
+                    return results[times - 1]
                 await self.more.wait()
 
 

@@ -67,7 +67,7 @@ class MemoryKeys:
         return self.stored.get(key_id)
 
     async def list(self, *, workspace: str | None = None) -> Sequence[ApiKey]:
-        return [each.key for each in self.stored.values()]
+        return [item.key for item in self.stored.values()]
 
     async def revoke(self, key_id: str, *, at: datetime) -> bool:
         held = self.stored[key_id]

@@ -100,8 +100,8 @@ class MemoryIndex:
     """The port StructureIndex over a list; everyone may read all of it, and filters are not known."""
 
     def __init__(self, *kept: Kept | EntityRef) -> None:
-        entities = [each if isinstance(each, Kept) else Kept(entity=each) for each in kept]
-        self.kept = sorted(entities, key=lambda each: (each.entity.path, each.entity.position, each.entity.key))
+        entities = [item if isinstance(item, Kept) else Kept(entity=item) for item in kept]
+        self.kept = sorted(entities, key=lambda item: (item.entity.path, item.entity.position, item.entity.key))
         self.faults = Faults()
         self.gone: set[str] = set()
         self.chunks: dict[str, tuple[str, ...]] = {}
@@ -118,8 +118,8 @@ class MemoryIndex:
         shown: Sequence[str] = (),
     ) -> Mapping[str, Named[FileRef]]:
         await self.faults.strike("files")
-        files = {each.entity.path: each.entity for each in self.kept}
-        found: dict[str, Named[FileRef]] = {}
+        files = {item.entity.path: item.entity for item in self.kept}
+        results: dict[str, Named[FileRef]] = {}
         for name in names:
             matching = [
                 FileRef(document_id=entity.document_id, external_id=path, path=path, is_code=not path.endswith(".md"))
@@ -127,8 +127,8 @@ class MemoryIndex:
                 if name in (file_name(path), stem_name(path))
             ]
             if matching:
-                found[name] = nearest(matching, near, shown, limit=limit)
-        return found
+                results[name] = nearest(matching, near, shown, limit=limit)
+        return results
 
     async def named(
         self,
@@ -141,12 +141,12 @@ class MemoryIndex:
         shown: Sequence[str] = (),
     ) -> Mapping[str, Named[EntityRef]]:
         await self.faults.strike("named")
-        found: dict[str, Named[EntityRef]] = {}
+        results: dict[str, Named[EntityRef]] = {}
         for name in names:
-            matching = [each.entity for each in self.kept if name in each.names]
+            matching = [item.entity for item in self.kept if name in item.names]
             if matching:
-                found[name] = nearest(matching, near, shown, limit=limit)
-        return found
+                results[name] = nearest(matching, near, shown, limit=limit)
+        return results
 
     async def of_documents(
         self, document_ids: Sequence[UUID], *, principal: Principal, filters: Filters = (), limit: int
@@ -154,9 +154,9 @@ class MemoryIndex:
         await self.faults.strike("of_documents")
         return {
             document_id: tuple(
-                each.entity
-                for each in self.kept
-                if each.entity.document_id == document_id and each.entity.kind is not EntityKind.IDENTIFIER
+                item.entity
+                for item in self.kept
+                if item.entity.document_id == document_id and item.entity.kind is not EntityKind.IDENTIFIER
             )[:limit]
             for document_id in document_ids
         }
@@ -167,34 +167,34 @@ class MemoryIndex:
         await self.faults.strike("within")
         inside = {
             entity.id: tuple(
-                each.entity
-                for each in self.kept
-                if each.entity.document_id == entity.document_id and each.entity.container == entity.key
+                item.entity
+                for item in self.kept
+                if item.entity.document_id == entity.document_id and item.entity.container == entity.key
             )[:limit]
             for entity in entities
         }
-        return {id_: found for id_, found in inside.items() if found}
+        return {id_: result for id_, result in inside.items() if result}
 
     async def existing(
         self, identities: Sequence[EntityIdentity], *, principal: Principal, filters: Filters = ()
     ) -> Mapping[EntityIdentity, EntityRef]:
         await self.faults.strike("known")
         asked = set(identities)
-        return {each.entity.identity: each.entity for each in self.kept if each.entity.identity in asked}
+        return {item.entity.identity: item.entity for item in self.kept if item.entity.identity in asked}
 
     async def neighbours(
         self, entities: Sequence[EntityRef], *, principal: Principal, filters: Filters = (), limit: int
     ) -> Mapping[int, SyntaxNeighbours]:
         await self.faults.strike("neighbours")
-        calls = {each.entity.id: each for each in self.kept}
+        calls = {item.entity.id: item for item in self.kept}
         return {entity.id: self._neighbours(calls[entity.id], limit) for entity in entities}
 
     def _neighbours(self, kept: Kept, limit: int) -> SyntaxNeighbours:
-        others = [each for each in self.kept if each is not kept]
+        others = [item for item in self.kept if item is not kept]
         return SyntaxNeighbours(
-            calls=tuple(each.entity for each in others if each.names & set(kept.calls))[:limit],
-            called_by=tuple(each.entity for each in others if kept.names & set(each.calls))[:limit],
-            same_file=tuple(each.entity for each in others if each.entity.path == kept.entity.path)[:limit],
+            calls=tuple(item.entity for item in others if item.names & set(kept.calls))[:limit],
+            called_by=tuple(item.entity for item in others if kept.names & set(item.calls))[:limit],
+            same_file=tuple(item.entity for item in others if item.entity.path == kept.entity.path)[:limit],
         )
 
     async def similar(
@@ -202,23 +202,23 @@ class MemoryIndex:
     ) -> tuple[SimilarEntity, ...]:
         self.similar_limits.append(limit)
         await self.faults.strike("similar")
-        scored = [SimilarEntity(entity=each.entity, score=each.score) for each in self.kept if each.score is not None]
-        return tuple(sorted(scored, key=lambda each: (-each.score, each.entity.path, each.entity.position))[:limit])
+        scored = [SimilarEntity(entity=item.entity, score=item.score) for item in self.kept if item.score is not None]
+        return tuple(sorted(scored, key=lambda item: (-item.score, item.entity.path, item.entity.position))[:limit])
 
     async def at_chunks(
         self, chunk_ids: Sequence[str], *, principal: Principal, filters: Filters = ()
     ) -> Mapping[str, tuple[EntityRef, ...]]:
         await self.faults.strike("at_chunks")
-        by_key = {each.entity.key: each.entity for each in self.kept}
+        by_key = {item.entity.key: item.entity for item in self.kept}
         return {chunk_id: tuple(by_key[key] for key in self.chunks.get(chunk_id, ())) for chunk_id in chunk_ids}
 
     async def texts(self, ids: Sequence[int], *, principal: Principal) -> Mapping[int, EntityText]:
         await self.faults.strike("texts")
         asked = set(ids)
         return {
-            each.entity.id: text(each.entity.key)
-            for each in self.kept
-            if each.entity.id in asked and each.entity.key not in self.gone
+            item.entity.id: text(item.entity.key)
+            for item in self.kept
+            if item.entity.id in asked and item.entity.key not in self.gone
         }
 
 
@@ -227,8 +227,8 @@ Placed = TypeVar("Placed", FileRef, EntityRef)
 
 def nearest(matching: Sequence[Placed], near: Sequence[str], shown: Sequence[str], *, limit: int) -> Named[Placed]:
     """Order by the words of the paths, as the port says; what comes is in the order of its paths."""
-    words = [frozenset(place_words(each.path)) for each in matching]
-    holding = Counter(word for each in words for word in each)
+    words = [frozenset(place_words(item.path)) for item in matching]
+    holding = Counter(word for item in words for word in item)
 
     def weight(number: int, asked: Sequence[str]) -> float:
         return round(math.fsum(math.log(len(words) / holding[word]) for word in words[number] & set(asked)), 6)
@@ -275,7 +275,7 @@ class MemoryEpisodes:
     async def hydrated(self, episode_id: str, *, principal: Principal, limit: int) -> tuple[EntityIdentity, ...]:
         await self.faults.strike("hydrated")
         turns = self.turns.get((principal.workspace, principal.subject, episode_id), [])
-        shown = (each.planned.entity.identity for turn in reversed(turns) for each in turn.entities)
+        shown = (item.planned.entity.identity for turn in reversed(turns) for item in turn.entities)
         return tuple(dict.fromkeys(shown))[:limit]
 
     async def record(self, hydration: Hydration, *, query: str, principal: Principal) -> int:
@@ -311,7 +311,7 @@ class MemoryKeywords:
         syntax: QuerySyntax = QuerySyntax.PLAIN,
     ) -> LexicalChunks:
         await self.faults.strike("find_chunks_full_text")
-        best = sorted(self.shares.items(), key=lambda each: (-each[1], each[0]))[:limit]
+        best = sorted(self.shares.items(), key=lambda item: (-item[1], item[0]))[:limit]
         hits = tuple(Hit(chunk_id=chunk_id, score=share, evidence=share) for chunk_id, share in best)
         nothing = RankedList(source="identifiers", score_type=ScoreType.IDENTIFIER_MATCH)
         return LexicalChunks(

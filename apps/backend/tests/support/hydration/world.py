@@ -111,11 +111,11 @@ async def happened(event: asyncio.Event) -> None:
 
 
 def keys(hydration: Hydration) -> list[str]:
-    return [each.planned.entity.key for each in hydration.entities]
+    return [item.planned.entity.key for item in hydration.entities]
 
 
 def reasons(hydration: Hydration) -> dict[str, tuple[str, ...]]:
-    return {each.planned.entity.key: each.planned.reasons for each in hydration.entities}
+    return {item.planned.entity.key: item.planned.reasons for item in hydration.entities}
 
 
 def codes(hydration: Hydration) -> list[WarningCode]:

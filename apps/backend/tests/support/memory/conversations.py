@@ -62,8 +62,8 @@ class FoundAlready:
         if self.error is not None:
             raise self.error
         hits = tuple(
-            SearchHit(rank=rank, score=1 / (60 + rank), score_type="rrf", chunk=found, sources=())
-            for rank, found in enumerate(self.chunks[: request.limit], start=1)
+            SearchHit(rank=rank, score=1 / (60 + rank), score_type="rrf", chunk=result, sources=())
+            for rank, result in enumerate(self.chunks[: request.limit], start=1)
         )
         return SearchResponse(
             mode_used=SearchMode.HYBRID, hits=hits, reports=tuple(self.reports), hydration=self.hydration

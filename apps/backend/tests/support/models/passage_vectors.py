@@ -71,8 +71,8 @@ class KeptVectors:
     async def get(self, keys: Sequence[bytes], *, model: EmbeddingModel, workspace: str) -> dict[bytes, Vector]:
         self.asked += 1
         await asyncio.sleep(0)
-        found = {key: self.vectors.get((workspace, model, key)) for key in keys}
-        return {key: vector for key, vector in found.items() if vector is not None}
+        result = {key: self.vectors.get((workspace, model, key)) for key in keys}
+        return {key: vector for key, vector in result.items() if vector is not None}
 
     async def put(self, vectors: Mapping[bytes, Vector], *, model: EmbeddingModel, workspace: str) -> None:
         self.vectors |= {(workspace, model, key): vector for key, vector in vectors.items()}

@@ -58,7 +58,7 @@ class Watch:
         self.expected += map(re.compile, patterns)
 
     def unexpected(self) -> list[str]:
-        return [each for each in self.found if not any(pattern.search(each) for pattern in self.expected)]
+        return [item for item in self.found if not any(pattern.search(item) for pattern in self.expected)]
 
     def attach(self, page: Page) -> None:
         page.on("console", self._said)
@@ -85,12 +85,12 @@ async def accessibility_faults(page: Page) -> list[str]:
     if not await page.evaluate("'axe' in window"):
         await page.evaluate(AXE.read_text(encoding="utf-8"))
     await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
-    found: list[dict[str, Any]] = await page.evaluate(
+    results: list[dict[str, Any]] = await page.evaluate(
         "async (rules) => (await axe.run(document, { runOnly: rules })).violations", AXE_RULES
     )
     return [
-        f"{each['id']}: {each['help']}: {[' '.join(map(str, node['target'])) for node in each['nodes']]}"
-        for each in found
+        f"{item['id']}: {item['help']}: {[' '.join(map(str, node['target'])) for node in item['nodes']]}"
+        for item in results
     ]
 
 

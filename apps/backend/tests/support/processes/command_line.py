@@ -100,8 +100,8 @@ class Running:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             for line in list(self.lines):
-                if found := re.search(pattern, line):
-                    return found
+                if result := re.search(pattern, line):
+                    return result
             if self.process.poll() is not None:
                 break
             time.sleep(0.05)

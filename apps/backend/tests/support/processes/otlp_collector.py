@@ -28,7 +28,7 @@ class Collector:
                 request = ExportTraceServiceRequest.FromString(body)
                 for resource in request.resource_spans:
                     self.services |= {
-                        each.value.string_value for each in resource.resource.attributes if each.key == "service.name"
+                        item.value.string_value for item in resource.resource.attributes if item.key == "service.name"
                     }
                     for scope in resource.scope_spans:
                         self.spans += scope.spans

@@ -38,8 +38,8 @@ async def served(dsn: str, **env: str) -> AsyncIterator[Served]:
     """Serve ``dsn`` on a free port; the process does not outlive the block."""
     running = Running.start("serve", "--port", "0", env={"DATABASE_URL": dsn, **env})
     try:
-        found = await asyncio.to_thread(running.wait_for, r"Listening on (\S+)")
-        yield Served(running=running, url=found[1])
+        results = await asyncio.to_thread(running.wait_for, r"Listening on (\S+)")
+        yield Served(running=running, url=results[1])
     finally:
         if running.process.poll() is None:
             running.process.kill()

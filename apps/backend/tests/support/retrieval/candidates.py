@@ -49,8 +49,8 @@ def candidates(*scores: float, **fields: Any) -> list[Candidate]:
 
 
 def names(ordered: Iterable[Candidate]) -> list[str]:
-    return [each.key[0] for each in ordered]
+    return [item.key[0] for item in ordered]
 
 
 def scores(ordered: Sequence[Candidate]) -> list[float]:
-    return [each.score for each in ordered]
+    return [item.score for item in ordered]

@@ -41,8 +41,8 @@ def terms(
     rows = connection.execute(
         "SELECT * FROM query_terms(%s, %s, %s)", (workspace, list(languages or ("es",)), text)
     ).fetchall()
-    found = [
+    results = [
         Term(position=p, word=w, lexeme=x, kind=k, frequency=f, typed=t, similarity=s) for p, w, x, k, f, t, s in rows
     ]
-    assert [(t.position, t.lexeme) for t in found] == sorted((t.position, t.lexeme) for t in found)
-    return [term for term in found if kinds == "all" or term.kind in kinds.split()]
+    assert [(t.position, t.lexeme) for t in results] == sorted((t.position, t.lexeme) for t in results)
+    return [term for term in results if kinds == "all" or term.kind in kinds.split()]

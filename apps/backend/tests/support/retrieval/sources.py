@@ -27,8 +27,8 @@ class WordCountSource:
             (sum(word in words for word in text.lower().split()), f"{workspace}:{number}")
             for number, text in enumerate(self._texts.get(workspace, ()))
         ]
-        found = sorted(((-count, chunk_id) for count, chunk_id in counted if count))[: query.limit]
-        hits = tuple(Hit(chunk_id=chunk_id, score=float(-count)) for count, chunk_id in found)
+        results = sorted(((-count, chunk_id) for count, chunk_id in counted if count))[: query.limit]
+        hits = tuple(Hit(chunk_id=chunk_id, score=float(-count)) for count, chunk_id in results)
         return SourceAnswer(ranked_list=RankedList(source=self.name, score_type="word_count", hits=hits))
 
 

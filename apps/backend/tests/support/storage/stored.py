@@ -72,8 +72,8 @@ async def embed_all(
     """Give each waiting chunk the vector of its content and return how many there were."""
     done = 0
     while batch := await backlog.claim(limit=500, lease_seconds=60):
-        known = vectors or {}
-        await backlog.complete({item: known.get(item.index_text, default) for item in batch}, model=model)
+        existing = vectors or {}
+        await backlog.complete({item: existing.get(item.index_text, default) for item in batch}, model=model)
         done += len(batch)
     return done
 
@@ -90,5 +90,5 @@ async def full_text(
     repository: DocumentRepository, query: str, *, principal: Principal, filters: Filters = (), limit: int
 ) -> RankedList:
     """Return the sparse ranking alone."""
-    found = await repository.find_chunks_full_text(query, principal=principal, filters=filters, limit=limit)
-    return found.ranked_list
+    result = await repository.find_chunks_full_text(query, principal=principal, filters=filters, limit=limit)
+    return result.ranked_list

@@ -67,10 +67,10 @@ class Corpus:
     def anchors(
         self, query: str, previous: Iterable[EntityRef] = (), options: AnchorOptions | None = None
     ) -> list[tuple[str, list[AnchorReason]]]:
-        return [(each.entity.key, list(each.reasons)) for each in self.found(query, previous, options)]
+        return [(item.entity.key, list(item.reasons)) for item in self.found(query, previous, options)]
 
     def keys(self, query: str, previous: Iterable[EntityRef] = (), options: AnchorOptions | None = None) -> list[str]:
-        return [each.entity.key for each in self.found(query, previous, options)]
+        return [item.entity.key for item in self.found(query, previous, options)]
 
     def found(
         self, query: str, previous: Iterable[EntityRef] = (), options: AnchorOptions | None = None
@@ -83,7 +83,7 @@ class Corpus:
             said, self._files(files_wanted), named, previous=shown, frequencies=self.frequencies, chunks=self.chunks
         )
         of_documents = {
-            each: tuple(entity for entity in self.entities if entity.document_id == each) for each in files.documents
+            item: tuple(entity for entity in self.entities if entity.document_id == item) for item in files.documents
         }
         evidence = Evidence(
             named=named, of_documents=of_documents, previous=shown, frequencies=self.frequencies, chunks=self.chunks
@@ -92,9 +92,9 @@ class Corpus:
         return anchors(
             self.resolution,
             of_documents=of_documents,
-            within={each.id: self.inside.get(each.key, ()) for each in self.resolution.containers},
+            within={item.id: self.inside.get(item.key, ()) for item in self.resolution.containers},
             neighbours={
-                each.id: self.neighbours[each.key] for each in self.resolution.symbols if each.key in self.neighbours
+                item.id: self.neighbours[item.key] for item in self.resolution.symbols if item.key in self.neighbours
             },
             previous=shown,
             options=chosen,
@@ -103,19 +103,19 @@ class Corpus:
     @property
     def warnings(self) -> list[str]:
         told = {WarningCode.AMBIGUOUS_MENTION: " names ", WarningCode.NOT_FOUND: " is not found in "}
-        assert all(told[each.code] in each.message for each in self.resolution.warnings)
-        return [each.message for each in self.resolution.warnings]
+        assert all(told[item.code] in item.message for item in self.resolution.warnings)
+        return [item.message for item in self.resolution.warnings]
 
     def _named(self, names: Iterable[str]) -> dict[str, Named[EntityRef]]:
-        found = {}
+        results = {}
         for name in names:
-            of_name = [each for each in self.entities if name in self._names(each)]
-            near = self._nearness([each.path for each in of_name])
-            of_name.sort(key=lambda each: (-near[each.path], each.path, each.position))
+            of_name = [item for item in self.entities if name in self._names(item)]
+            near = self._nearness([item.path for item in of_name])
+            of_name.sort(key=lambda item: (-near[item.path], item.path, item.position))
             kept = of_name[: self.limit]
-            weights = tuple(near[each.path] for each in kept)
-            found[name] = Named(items=tuple(kept), matches=len(of_name), nearness=weights if self.near else ())
-        return found
+            weights = tuple(near[item.path] for item in kept)
+            results[name] = Named(items=tuple(kept), matches=len(of_name), nearness=weights if self.near else ())
+        return results
 
     def _nearness(self, paths: list[str]) -> dict[str, float]:
         """Return the sum of ln(paths / those that hold it) of the near words that a path or title holds."""
@@ -126,19 +126,19 @@ class Corpus:
             for path, words in held.items()
         }
 
-    def _names(self, each: EntityRef) -> set[str]:
-        return {*names_of(each), *self.extra_names.get(each.key, ())}
+    def _names(self, item: EntityRef) -> set[str]:
+        return {*names_of(item), *self.extra_names.get(item.key, ())}
 
     def _files(self, names: Iterable[str]) -> dict[str, Named[FileRef]]:
-        paths = sorted({each.path for each in self.entities})
+        paths = sorted({item.path for item in self.entities})
         files = [
             FileRef(
                 document_id=document(path), external_id=path, path=path, is_code=path.endswith((".go", ".py", ".ts"))
             )
             for path in paths
         ]
-        found = {}
+        results = {}
         for name in names:
-            of_name = [each for each in files if name in (file_name(each.path), stem_name(each.path))]
-            found[name] = Named(items=tuple(of_name[: self.limit]), matches=len(of_name))
-        return found
+            of_name = [item for item in files if name in (file_name(item.path), stem_name(item.path))]
+            results[name] = Named(items=tuple(of_name[: self.limit]), matches=len(of_name))
+        return results

@@ -17,5 +17,5 @@ def clause_number(text: str, *, expected: bool = False) -> str | None:
     ``V``, ``x``), a roman numeral in small letters and a cardinal (``dos``) are numbers as well.
     """
     opening = _OPENING.match(text)
-    found = number_at(text, opening.end() if opening else 0, expected=expected)
-    return found.number if found and _CLOSING.fullmatch(text, found.end) else None
+    result = number_at(text, opening.end() if opening else 0, expected=expected)
+    return result.number if result and _CLOSING.fullmatch(text, result.end) else None

@@ -129,9 +129,9 @@ def test_where_a_number_is_expected_a_letter_and_a_cardinal_are_numbers(text: st
 
 
 def test_a_number_ends_where_the_text_goes_on() -> None:
-    found = number_at("según la cláusula vigésima primera del contrato", 18)
-    assert found is not None
-    assert (found.number, found.start, found.end) == ("21", 18, 34)
+    result = number_at("según la cláusula vigésima primera del contrato", 18)
+    assert result is not None
+    assert (result.number, result.start, result.end) == ("21", 18, 34)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_number_ends_where_the_text_goes_on() -> None:
     ],
 )
 def test_lists_and_ranges(text: str, numbers: list[str]) -> None:
-    assert [found.number for found in clause_numbers(text)] == numbers
+    assert [result.number for result in clause_numbers(text)] == numbers
 
 
 def test_a_part_stands_in_the_numbers_before_its_own() -> None:

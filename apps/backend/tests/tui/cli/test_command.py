@@ -50,8 +50,8 @@ def test_json_is_refused() -> None:
 
 
 def test_without_its_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = cli.find_spec
-    monkeypatch.setattr(cli, "find_spec", lambda name: None if name == "textual" else found(name))
+    result = cli.find_spec
+    monkeypatch.setattr(cli, "find_spec", lambda name: None if name == "textual" else result(name))
     monkeypatch.setattr("ragcorp.interface.cli.servers.commands.on_terminal", lambda: True)
     done = run_here("tui")
     assert done.code == 2

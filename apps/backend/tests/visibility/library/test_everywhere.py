@@ -90,8 +90,8 @@ async def fill(rag: Rag, careless: Everything) -> None:
         fact = f"depende de {word('fact', policy)}"
         await rag.graph.add_fact("Entrega", fact, f"Entidad {word('fact', policy)}", **about)
     await rag.embed_pending()
-    found = [await rag.search("entrega", profile=profile, limit=50) for profile in ("everything", "hybrid")]
-    keys = dict.fromkeys(hit.chunk.key for response in found for hit in response.hits)
+    results = [await rag.search("entrega", profile=profile, limit=50) for profile in ("everything", "hybrid")]
+    keys = dict.fromkeys(hit.chunk.key for response in results for hit in response.hits)
     careless.hits = tuple(
         Hit(item_id=key[0], collection=key[1], score=1.0) if key[1] else Hit(chunk_id=key[0], score=1.0) for key in keys
     )
@@ -161,14 +161,14 @@ async def test_no_way_shows_it(filled: tuple[Rag, Everything]) -> None:
 async def test_what_is_deleted_is_seen_by_no_one(filled: tuple[Rag, Everything]) -> None:
     rag, _ = filled
     writer = rag.as_principal(WRITER)
-    (policy,) = [each for each in POLICIES if each.scope is VisibilityScope.WORKSPACE and not each.sensitivity]
+    (policy,) = [entry for entry in POLICIES if entry.scope is VisibilityScope.WORKSPACE and not entry.sensitivity]
     await writer.delete(f"{word('doc', policy)}.md")
     memories, _ = await writer.memory.list()
     (memory,) = [item for item in memories if word("mem", policy) in item.text]
     await writer.memory.delete(memory.external_id)
     gone = [word("doc", policy), word("mem", policy)]
     for text in await everything_said(writer, "la entrega del contrato"):
-        assert not [each for each in gone if each in text]
+        assert not [entry for entry in gone if entry in text]
 
 
 async def test_counts_are_of_what_may_be_read(filled: tuple[Rag, Everything]) -> None:

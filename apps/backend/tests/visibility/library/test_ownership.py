@@ -69,9 +69,9 @@ async def test_a_restore_that_comes_late_leaves_the_newer_text(open_rag: Callabl
     read = restore.store.get_deleted
 
     async def slow(*args: Any, **kwargs: Any) -> Any:
-        found = await read(*args, **kwargs)
+        result = await read(*args, **kwargs)
         await rag.ingest_text("a.md", "Texto nuevo.")
-        return found
+        return result
 
     restore.store.get_deleted = slow
     with pytest.raises(NotFoundError):

@@ -145,14 +145,14 @@ def test_nobody_sees_what_no_policy_admits_them_to(dsn: str, owner_dsn: str) -> 
             loop = asyncio.get_running_loop()
 
             async def look(stored: Sequence[Stored], principal: Principal) -> None:
-                readable = {each.key for each in stored if all(policy.admits(principal) for policy in each.policies)}
-                for name, each in channels.items():
+                readable = {item.key for item in stored if all(policy.admits(principal) for policy in item.policies)}
+                for name, item in channels.items():
                     expected = {key for key in readable if key[1] == name}
-                    similar = await each.similar(EAST, principal=principal, filters=(), limit=99)
-                    matching, _ = await each.matching("aguja", principal=principal, filters=(), limit=99)
+                    similar = await item.similar(EAST, principal=principal, filters=(), limit=99)
+                    matching, _ = await item.matching("aguja", principal=principal, filters=(), limit=99)
                     assert {hit.key for hit in similar.ranked_list} == expected
                     assert {hit.key for hit in matching} == expected
-                keys = [each.key for each in stored]
+                keys = [item.key for item in stored]
                 assert (await store.describe(keys, principal=principal)).keys() == readable
                 assert (await store.read(keys, principal=principal)).keys() == readable
                 features = await store.features(keys, principal=principal)
@@ -163,7 +163,7 @@ def test_nobody_sees_what_no_policy_admits_them_to(dsn: str, owner_dsn: str) -> 
                 assert {chunk.key for chunk in near.values()} == {key for key in readable if not key[1]}
                 counted = await facets.count(principal=principal)
                 assert counted.counts["collection"] == Counter(
-                    each.collection for each in stored if each.key in readable
+                    item.collection for item in stored if item.key in readable
                 )
 
             def check(

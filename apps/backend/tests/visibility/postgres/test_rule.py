@@ -54,10 +54,10 @@ def test_both_say_the_same_of_random_policies(postgres_server: Any) -> None:
             principal, descriptions = policy
             predicate = visibility(principal, alias="c")
             values: dict[str, object] = {
-                "workspaces": [each.workspace for each in descriptions],
-                "sensitivities": [int(each.sensitivity) for each in descriptions],
-                "scopes": [each.visibility_scope.value for each in descriptions],
-                "owners": [each.owner for each in descriptions],
+                "workspaces": [item.workspace for item in descriptions],
+                "sensitivities": [int(item.sensitivity) for item in descriptions],
+                "scopes": [item.visibility_scope.value for item in descriptions],
+                "owners": [item.owner for item in descriptions],
             }
             rows = connection.execute(
                 f"""
@@ -69,7 +69,7 @@ def test_both_say_the_same_of_random_policies(postgres_server: Any) -> None:
                 """,
                 predicate.values | values,
             ).fetchall()
-            in_python = [readable(principal, each) for each in descriptions]
+            in_python = [readable(principal, item) for item in descriptions]
             assert [row[0] for row in rows] == in_python
             verdicts.update(in_python)
 

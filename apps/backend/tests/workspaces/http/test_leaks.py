@@ -261,13 +261,13 @@ async def test_a_workspace_cannot_tell_that_another_is_there(open_world: Callabl
     async with open_world(with_twin=True) as beside:
         before = await held_by(beside.twin)
         assert CANARY in str(before)
-        found = await heard(beside, reads(beside.theirs), operations)
+        results = await heard(beside, reads(beside.theirs), operations)
         await beside.settle()
         found_by_tools = await told_by_tools(beside)
-        found |= await heard(beside, writes(beside.theirs), operations)
+        results |= await heard(beside, writes(beside.theirs), operations)
         assert await held_by(beside.twin) == before, "what one workspace wrote changed the other"
     differing = [
-        f"{name}: {answer}\nbeside: {found[name]}" for name, answer in expected.items() if found[name] != answer
+        f"{name}: {answer}\nbeside: {results[name]}" for name, answer in expected.items() if results[name] != answer
     ]
     differing += [
         f"{name}: {said}\nbeside: {found_by_tools[name]}"

@@ -30,8 +30,8 @@ async def test_words_are_stemmed_as_the_chosen_language_does(make_container: Cal
     # no document of the language yet whose words would tell
     await rag.set_language("en")
     await rag.ingest_text("a.md", "The companies were running late.", attributes=DocumentAttributes(language="en"))
-    found = await rag.search("company runs", mode="sparse")
-    assert [hit.chunk.external_id for hit in found.hits] == ["a.md"]
+    result = await rag.search("company runs", mode="sparse")
+    assert [hit.chunk.external_id for hit in result.hits] == ["a.md"]
 
 
 @pytest.mark.parametrize("language", ["spanish", "ES", "", "e", "e1"])

@@ -90,7 +90,7 @@ def asked(provider: FakeOpenAI, model: str) -> list[str]:
 
 def states(ragcorp: Command) -> dict[str, tuple[bool, int, int]]:
     shown = ragcorp("reembed", "--status", "--json").json["models"]
-    return {each["model"]: (each["active"], each["vectors"], each["missing"]) for each in shown}
+    return {item["model"]: (item["active"], item["vectors"], item["missing"]) for item in shown}
 
 
 def test_there_and_back_and_dropped(ragcorp: Command, provider: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,8 +109,8 @@ def test_there_and_back_and_dropped(ragcorp: Command, provider: FakeOpenAI, monk
     assert "ragcorp reembed" in refused.json["error"]["remedy"]
     monkeypatch.setenv("EMBEDDING_MODEL", "new-model")
     monkeypatch.setenv("EMBEDDING_DIM", "12")
-    found = ragcorp("search", "nota 3", "--mode=dense", "--json").json
-    assert (found["mode_used"], found["degraded"], len(found["results"])) == ("dense", [], TEXTS)
+    matches = ragcorp("search", "nota 3", "--mode=dense", "--json").json
+    assert (matches["mode_used"], matches["degraded"], len(matches["results"])) == ("dense", [], TEXTS)
 
     back = ragcorp("reembed", "--switch-back")
     assert back.code == 0, back.err

@@ -116,8 +116,8 @@ async def test_no_query_and_no_document_is_lost(
     make_container: Callable[..., Any], provider: FakeOpenAI, environment: dict[str, str], dsn: str, documents: int
 ) -> None:
     old = make_rag(await make_container(parts=Parts(embedder=HashingEmbedder()), enable_hybrid_search=True))
-    known = {f"nota-{number}.md": f"La nota {number}, del pedido {number} de Acme." for number in range(documents)}
-    for name, text in known.items():
+    existing = {f"nota-{number}.md": f"La nota {number}, del pedido {number} de Acme." for number in range(documents)}
+    for name, text in existing.items():
         await old.ingest_text(name, text)
     await old.embed_pending()
 
@@ -146,7 +146,7 @@ async def test_no_query_and_no_document_is_lost(
     assert count(dsn, "SELECT count(*) FROM embedding_backlog") >= 3
     assert (await new.embed_pending()).pending == 0
     assert count(dsn, MISSING, NEW.name) == 0
-    for name, text in (known | load.written).items():
+    for name, text in (existing | load.written).items():
         response = await new.search(text, mode="dense", filters={"external_id": name})
         assert [hit.chunk.external_id for hit in response.hits] == [name]
         assert response.degraded == ()

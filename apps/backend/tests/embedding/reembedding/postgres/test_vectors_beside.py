@@ -45,9 +45,9 @@ async def test_every_kind_of_vector_is_made_beside_the_others_and_found_after_th
     assert len(set(embedder.embedded)) == len(embedder.embedded) == ALL_TEXTS + 1
     assert active(dsn) == NEW_MODEL.name
     for table in ("chunk", "document", "memory", "history", "entity"):
-        found = rows(dsn, f"SELECT vector_dims(embedding), count(*) FROM {table}_embeddings GROUP BY 1 ORDER BY 1")
-        assert [width for width, _ in found] == [8, 16], table
-        assert found[0][1] == found[1][1], table
+        results = rows(dsn, f"SELECT vector_dims(embedding), count(*) FROM {table}_embeddings GROUP BY 1 ORDER BY 1")
+        assert [width for width, _ in results] == [8, 16], table
+        assert results[0][1] == results[1][1], table
     states = {state.model.name: state for state in await store.models()}
     assert (states[NEW_MODEL.name].indexes, states[NEW_MODEL.name].all_indexes) == (6, 6)
     assert (states[NEW_MODEL.name].vectors, states[NEW_MODEL.name].missing) == (ALL_TEXTS, 0)
@@ -59,7 +59,7 @@ async def test_every_kind_of_vector_is_made_beside_the_others_and_found_after_th
     assert degraded(response) == {}
     query = embedder.vector("pedido 7")
     embedded = {
-        name: embedder.vector(next(known for known in embedder.embedded if known.endswith(text)))
+        name: embedder.vector(next(existing for existing in embedder.embedded if existing.endswith(text)))
         for name, text in TEXTS.items()
     }
     assert {hit.chunk.external_id: hit.score for hit in response.hits} == {

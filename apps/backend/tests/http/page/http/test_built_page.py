@@ -113,7 +113,7 @@ async def test_the_first_load_is_small(make_app: MakeApp, serve: Serve, text: st
         name = wanted.pop()
         first.append(name)
         eager = LAZY.sub("", files[name]) if name.endswith(".js") else ""
-        wanted += [each for each in IMPORTED.findall(eager) if each not in (*first, *wanted)]
+        wanted += [item for item in IMPORTED.findall(eager) if item not in (*first, *wanted)]
     assert len(first) >= 2
     async with serve(make_app()) as url, httpx.AsyncClient(base_url=url) as client:
         loaded = 0

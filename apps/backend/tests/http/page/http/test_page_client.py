@@ -51,8 +51,8 @@ def test_the_types_of_the_client_are_made_from_the_description() -> None:
 @pytest.mark.parametrize("part", ["sources", "files"])
 def test_the_built_page_is_made_from_the_sources(part: str) -> None:
     noted = json.loads((BUILT / "manifest.json").read_text(encoding="utf-8"))[part]
-    found = {
+    result = {
         "sources": lambda: hashes(FRONTEND, [*(FRONTEND / name for name in TOOLS), *sources()]),
         "files": lambda: hashes(BUILT, (file for file in files_in(BUILT) if file.name != "manifest.json")),
     }[part]()
-    assert differing(found, noted) == [], f"the page was built from other sources, or changed since: {BUILD}"
+    assert differing(result, noted) == [], f"the page was built from other sources, or changed since: {BUILD}"

@@ -39,8 +39,8 @@ FILL = """
 
 @pytest.fixture(params=[4_000, pytest.param(20_000, marks=pytest.mark.soak)])
 def vectors(request: pytest.FixtureRequest, postgres_server: Any, database_name: str) -> np.ndarray:
-    found = np.random.default_rng(7).standard_normal((request.param, TEST_MODEL.dimensions))
-    found /= np.linalg.norm(found, axis=1, keepdims=True)
+    results = np.random.default_rng(7).standard_normal((request.param, TEST_MODEL.dimensions))
+    results /= np.linalg.norm(results, axis=1, keepdims=True)
     dsn = postgres_server.dsn(database_name, role="postgres")
     with psycopg.connect(dsn) as superuser:
         (model_id,) = superuser.execute("SELECT id FROM embedding_models WHERE active").fetchone() or (0,)
@@ -49,14 +49,14 @@ def vectors(request: pytest.FixtureRequest, postgres_server: Any, database_name:
         for statement in FILL.format(chunks=request.param, one_in=ONE_IN).split(";\n")[:2]:
             superuser.execute(statement.encode())
         with superuser.cursor().copy(COPY) as copy:
-            for number, vector in enumerate(found, start=1):
+            for number, vector in enumerate(results, start=1):
                 workspace = "large" if number % ONE_IN else "small"
                 copy.write_row((number, model_id, workspace, str(vector.round(6).tolist())))
         definition = vector_index("chunk_embeddings", model_id=model_id, dimensions=TEST_MODEL.dimensions)
         superuser.execute(f"CREATE INDEX {hnsw_index_name('chunk_embeddings', model_id)} {definition}".encode())
     with psycopg.connect(dsn, autocommit=True) as superuser:
         superuser.execute("ANALYZE documents, chunks, chunk_embeddings")
-    return found
+    return results
 
 
 async def nearest(database: Database, statement: str, query: np.ndarray, workspace: str) -> list[TupleRow]:
@@ -85,10 +85,10 @@ async def test_half_a_percent_of_the_vectors_fills_the_limit(dsn: str, vectors: 
         for statement in (whole, scan_alone):
             hits = 0
             for query in np.random.default_rng(8).standard_normal((QUERIES, TEST_MODEL.dimensions)):
-                found = {row[2] for row in await nearest(database, statement, query, "small")}
-                assert len(found) == limit
-                assert found <= set(own.tolist())
-                hits += len(found & set(own[np.argsort(-(vectors[own - 1] @ query))[:limit]].tolist()))
+                results = {row[2] for row in await nearest(database, statement, query, "small")}
+                assert len(results) == limit
+                assert results <= set(own.tolist())
+                hits += len(results & set(own[np.argsort(-(vectors[own - 1] @ query))[:limit]].tolist()))
             assert hits / (QUERIES * limit) >= 0.95
         async with database.autocommit("small") as connection:
             cursor = await connection.execute("SELECT count(*) FROM chunk_embeddings")

@@ -61,7 +61,7 @@ class Stored:
 
     def share(self, question: str, name: str) -> float:
         lexemes = self._lexemes(question)
-        lengths = {each: sum(counts.values()) for each, counts in self.counts.items()}
+        lengths = {item: sum(counts.values()) for item, counts in self.counts.items()}
         average = sum(lengths.values()) / len(lengths)
         counts = self.counts[name]
         held = []
@@ -220,7 +220,7 @@ async def test_a_source_of_the_users_own_counts_by_rank_and_its_chunks_by_their_
     by_name = {hit.chunk.external_id: hit for hit in response.hits}
     everything = await rag.search(question, limit=50, weights={"grafo": 2.0})
     for name, rank in (("nota.md", 1), ("baja.md", 2)):
-        (hit,) = [each for each in everything.hits if each.chunk.external_id == name]
+        (hit,) = [item for item in everything.hits if item.chunk.external_id == name]
         parts = {part.source: part for part in hit.sources}
         assert (parts["grafo"].rank, parts["grafo"].value) == (rank, 2.0 / (60 + rank))
         assert hit.score == pytest.approx(

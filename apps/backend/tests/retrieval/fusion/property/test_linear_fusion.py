@@ -36,12 +36,12 @@ def scored_lists(draw: st.DrawFn, *, minimum: int = 1) -> list[RankedList]:
 def test_a_score_is_the_sum_of_what_the_lists_that_hold_the_hit_give(
     lists: list[RankedList], data: st.DataObject
 ) -> None:
-    weights = {each.source: data.draw(st.floats(0, 10)) for each in lists}
+    weights = {entry.source: data.draw(st.floats(0, 10)) for entry in lists}
     for item in LinearFusionService().fuse(lists, weights=weights, k=60):
         terms = [
-            weights[each.source] * hit.score if each.score_type in ABSOLUTE else weights[each.source] / (60 + rank)
-            for each in lists
-            for rank, hit in enumerate(each.hits, start=1)
+            weights[entry.source] * hit.score if entry.score_type in ABSOLUTE else weights[entry.source] / (60 + rank)
+            for entry in lists
+            for rank, hit in enumerate(entry.hits, start=1)
             if hit.key == item.hit.key
         ]
         assert item.score == math.fsum(terms)
@@ -63,7 +63,7 @@ def test_the_order_is_total_and_every_hit_comes_out_once(lists: list[RankedList]
     keys = [(-item.score, item.hit.key) for item in LinearFusionService().fuse(lists)]
     assert keys == sorted(keys)
     assert all(first != second for first, second in pairwise(keys))
-    assert {key for _, key in keys} == {hit.key for each in lists for hit in each}
+    assert {key for _, key in keys} == {hit.key for entry in lists for hit in entry}
 
 
 @given(scored_lists(minimum=2))

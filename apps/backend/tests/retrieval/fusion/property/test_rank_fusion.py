@@ -67,8 +67,8 @@ def test_a_score_is_the_sum_over_the_lists_that_hold_the_hit_and_absence_adds_no
     for item in RankFusionService(k=k).fuse(lists):
         terms = [
             1 / (k + position)
-            for each in lists
-            for position, hit in enumerate(each.hits, start=1)
+            for entry in lists
+            for position, hit in enumerate(entry.hits, start=1)
             if hit.key == item.hit.key
         ]
         assert item.score == math.fsum(terms)
@@ -77,7 +77,7 @@ def test_a_score_is_the_sum_over_the_lists_that_hold_the_hit_and_absence_adds_no
 
 @given(ranked_lists(), st.data())
 def test_moving_a_hit_up_never_lowers_its_score(lists: list[RankedList], data: st.DataObject) -> None:
-    movable = [(number, each) for number, each in enumerate(lists) if len(each) >= 2]
+    movable = [(number, entry) for number, entry in enumerate(lists) if len(entry) >= 2]
     if not movable:
         return
     number, chosen = data.draw(st.sampled_from(movable))
@@ -97,7 +97,7 @@ def test_a_common_weight_scales_every_score_and_keeps_the_order_but_for_ties(
     lists: list[RankedList], weight: float
 ) -> None:
     plain = {item.hit.key: item.score for item in RankFusionService().fuse(lists)}
-    weights = {each.source: weight for each in lists}
+    weights = {entry.source: weight for entry in lists}
     for item in RankFusionService().fuse(lists, weights=weights):
         assert item.score == pytest.approx(weight * plain[item.hit.key], rel=1e-12)
 
@@ -122,7 +122,7 @@ def test_ties_are_broken_by_identity_so_that_the_order_is_total(lists: list[Rank
 def test_every_hit_comes_out_once(lists: list[RankedList]) -> None:
     fused = [item.hit.key for item in RankFusionService().fuse(lists)]
     assert len(fused) == len(set(fused))
-    assert set(fused) == {hit.key for each in lists for hit in each}
+    assert set(fused) == {hit.key for entry in lists for hit in entry}
 
 
 @given(st.lists(st.sampled_from(IDENTITIES), unique=True, min_size=1), st.data())
@@ -149,12 +149,12 @@ def test_bad_parameters_are_rejected(parameter: tuple[str, float]) -> None:
 def test_it_agrees_with_ranx(lists: list[RankedList], k: int) -> None:
     os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # compiling ranx takes minutes on a busy machine, our lists none
     ranx = pytest.importorskip("ranx")
-    filled = [each for each in lists if each.hits]
+    filled = [entry for entry in lists if entry.hits]
     if len(filled) < 2:
         return
     runs = [
-        ranx.Run({"q": {str(hit.chunk_id): float(len(each) - at) for at, hit in enumerate(each.hits)}})
-        for each in filled
+        ranx.Run({"q": {str(hit.chunk_id): float(len(entry) - at) for at, hit in enumerate(entry.hits)}})
+        for entry in filled
     ]
     oracle = ranx.fuse(runs=runs, method="rrf", params={"k": k}).to_dict()["q"]
     ours = {item.hit.chunk_id: item.score for item in RankFusionService(k=k).fuse(filled)}

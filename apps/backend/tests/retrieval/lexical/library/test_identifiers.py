@@ -54,8 +54,8 @@ async def test_each_of_two_identifiers_comes_before_the_others(open_rag: OpenRag
     embedder = GivenVectors({code: towards(0.80 + place / 400) for place, code in enumerate(codes)})
     rag = await open_rag(enable_hybrid_search=True, fusion_method=method, parts=Parts(embedder=embedder))
     await fill(rag, {f"{code}.md": f"El expediente {code} vence." for code in codes})
-    found = shown(await rag.search("REQ-2024-003 y REQ-2024-007", limit=50))
-    assert sorted(found[:2]) == ["REQ-2024-003.md", "REQ-2024-007.md"]
+    results = shown(await rag.search("REQ-2024-003 y REQ-2024-007", limit=50))
+    assert sorted(results[:2]) == ["REQ-2024-003.md", "REQ-2024-007.md"]
 
 
 @pytest.mark.parametrize("method", ["rrf", "linear"])

@@ -52,8 +52,8 @@ def test_scores_are_those_worked_out_by_hand(connection: Connection[TupleRow]) -
         connection, HOME, ["zorro zorro barco", "zorro luna barco monte", "barco", "nube monte barco nube"]
     )
     zorro, luna = math.log(2), math.log(1 + 3.5 / 1.5)
-    found = search(connection, ["zorro", "luna"])
-    assert found.hits == [
+    result = search(connection, ["zorro", "luna"])
+    assert result.hits == [
         (second, pytest.approx(2.2 / 2.5 * zorro + 2.2 / 2.5 * luna, abs=1e-9)),
         (first, pytest.approx(zorro * 4.4 / 3.2, abs=1e-9)),
     ]
@@ -74,8 +74,8 @@ def test_a_weight_multiplies_and_a_repeated_lexeme_counts_once(connection: Conne
 @pytest.mark.parametrize("workspace", [HOME, "another"])
 def test_nothing_is_found_and_said(connection: Connection[TupleRow], lexemes: list[str], workspace: str) -> None:
     insert_chunks(connection, HOME, ["zorro luna"])
-    found = search(connection, lexemes, principal=Principal(workspace=workspace))
-    assert found == Found(hits=[], proven=0, cut=False, scored=0, rounds=1)
+    result = search(connection, lexemes, principal=Principal(workspace=workspace))
+    assert result == Found(hits=[], proven=0, cut=False, scored=0, rounds=1)
 
 
 @pytest.mark.parametrize("tf", [14, 15, 16, 40, 255])
@@ -127,16 +127,16 @@ def test_filters_act_before_the_top_k(
     graded(connection)
     contracts = graded(connection, artifact_type="contract")
     refresh(connection)
-    found = search(connection, ["zorro", "monte"], filters=where(artifact_type="contract"), limit=10)
+    result = search(connection, ["zorro", "monte"], filters=where(artifact_type="contract"), limit=10)
     everything = reference(stored_counts(connection, HOME), ["zorro", "monte"])
     assert (
-        found.hits
+        result.hits
         == [(chunk_id, pytest.approx(score, abs=1e-8)) for chunk_id, score in everything if chunk_id in set(contracts)][
             :10
         ]
     )
-    assert found.proven == 10
-    assert not found.cut
+    assert result.proven == 10
+    assert not result.cut
     nothing = search(connection, ["zorro"], filters=where(artifact_type="minutes"), limit=10)
     assert (nothing.hits, nothing.cut) == ([], False)
 
@@ -148,9 +148,9 @@ def test_visibility_acts_before_the_top_k(connection: Connection[TupleRow]) -> N
     public = insert_chunks(connection, HOME, ["zorro" + " relleno" * n for n in range(300, 330)])
     refresh(connection)
     reader = Principal(clearance=Sensitivity.NORMAL)
-    found = search(connection, ["zorro"], principal=reader, limit=5)
-    assert found.ids == public[:5]
-    assert found.proven == 5
+    result = search(connection, ["zorro"], principal=reader, limit=5)
+    assert result.ids == public[:5]
+    assert result.proven == 5
     assert search(connection, ["zorro"], limit=5).ids == secret[:5]
 
 
@@ -179,17 +179,17 @@ def test_a_budget_that_cuts_says_so_and_what_is_proven_stays_true(connection: Co
     cut = search(connection, lexemes, limit=100, budget=60)
     assert cut.cut
     assert cut.scored < whole.scored
-    for found in (whole, cut):
-        assert found.ids[: found.proven] == [chunk_id for chunk_id, _ in expected[: found.proven]]
+    for result in (whole, cut):
+        assert result.ids[: result.proven] == [chunk_id for chunk_id, _ in expected[: result.proven]]
 
 
 def test_a_budget_that_no_level_fits_takes_some_and_proves_nothing(connection: Connection[TupleRow]) -> None:
     """All 400 have one impact: no score tells them apart, and less than all of them is none."""
     insert_chunks(connection, HOME, ["zorro luna"] * 400)
     refresh(connection)
-    found = search(connection, ["zorro"], limit=30, budget=100)
-    assert (len(found.hits), found.proven, found.cut, found.scored) == (30, 0, True, 100)
-    assert search(connection, ["zorro"], limit=30, budget=100) == found
+    result = search(connection, ["zorro"], limit=30, budget=100)
+    assert (len(result.hits), result.proven, result.cut, result.scored) == (30, 0, True, 100)
+    assert search(connection, ["zorro"], limit=30, budget=100) == result
     whole = search(connection, ["zorro"], limit=30)
     assert (len(whole.hits), whole.proven, whole.cut) == (30, 30, False)
 
@@ -224,9 +224,9 @@ def test_a_search_of_a_large_workspace_scores_a_part_of_what_matches(connection:
         texts = [f"zorro {'luna ' * (n % 7 == batch)}{'relleno ' * (n * 7 % 61)}" for n in range(500)]
         insert_chunks(connection, HOME, texts)
     refresh(connection)
-    found = search(connection, ["zorro", "luna"])
-    assert found.scored < 1000
-    assert found.hits == [
+    result = search(connection, ["zorro", "luna"])
+    assert result.scored < 1000
+    assert result.hits == [
         (chunk_id, pytest.approx(score, abs=1e-8))
         for chunk_id, score in reference(stored_counts(connection, HOME), ["zorro", "luna"])[:20]
     ]

@@ -44,11 +44,11 @@ def assert_search_is_the_formula(
     """As many as ``certified`` asks for, in order, to 1e-6, and as many more as are proven."""
     counts = stored_counts(connection, workspace)
     expected = reference(counts, lexemes, df=frequencies(connection, workspace, lexemes))
-    found = search(connection, lexemes, principal=Principal(workspace=workspace), limit=40, **options)
-    assert found.proven >= min(options.get("certified", bm25.CERTIFIED), len(expected))
-    assert found.ids[: found.proven] == [chunk_id for chunk_id, _ in expected[: found.proven]]
-    assert [score for _, score in found.hits[: found.proven]] == pytest.approx(
-        [score for _, score in expected[: found.proven]], abs=1e-6
+    result = search(connection, lexemes, principal=Principal(workspace=workspace), limit=40, **options)
+    assert result.proven >= min(options.get("certified", bm25.CERTIFIED), len(expected))
+    assert result.ids[: result.proven] == [chunk_id for chunk_id, _ in expected[: result.proven]]
+    assert [score for _, score in result.hits[: result.proven]] == pytest.approx(
+        [score for _, score in expected[: result.proven]], abs=1e-6
     )
 
 
@@ -174,10 +174,10 @@ def test_a_query_of_a_whole_page_is_answered_within_the_budget(connection: Conne
     lexemes = VOCABULARY[::3]
     expected = reference(stored_counts(connection, "east"), lexemes)
     for budget in (2_000, 10_000_000):
-        found = search(connection, lexemes, principal=Principal(workspace="east"), limit=40, budget=budget)
-        assert found.cut == (budget == 2_000)
-        assert found.ids[: found.proven] == [chunk_id for chunk_id, _ in expected[: found.proven]]
-    assert found.proven >= bm25.CERTIFIED
+        result = search(connection, lexemes, principal=Principal(workspace="east"), limit=40, budget=budget)
+        assert result.cut == (budget == 2_000)
+        assert result.ids[: result.proven] == [chunk_id for chunk_id, _ in expected[: result.proven]]
+    assert result.proven >= bm25.CERTIFIED
 
 
 @pytest.mark.parametrize(
@@ -274,10 +274,10 @@ def test_without_intarray_the_answer_is_the_same(
     lists = []
     with psycopg.connect(postgres_server.dsn(name), autocommit=True) as plain:
         assert plain.execute("SELECT count(*) FROM pg_extension WHERE extname = 'intarray'").fetchone() == (0,)
-        for each in (connection, plain):
+        for item in (connection, plain):
             rng = random.Random(12)
-            fill(each, rng, chunks=750)
-            each.execute("SELECT bm25_refresh('east')")
-            lists.append([search(each, asked(rng), principal=Principal(workspace="east")) for _ in range(8)])
+            fill(item, rng, chunks=750)
+            item.execute("SELECT bm25_refresh('east')")
+            lists.append([search(item, asked(rng), principal=Principal(workspace="east")) for _ in range(8)])
         assert_search_is_the_formula(plain, "east", asked(random.Random(13)))
-    assert [found.hits for found in lists[0]] == [found.hits for found in lists[1]]
+    assert [result.hits for result in lists[0]] == [result.hits for result in lists[1]]

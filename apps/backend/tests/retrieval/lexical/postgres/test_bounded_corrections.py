@@ -25,17 +25,17 @@ def connection(dsn: str) -> Iterator[Connection[TupleRow]]:
 
 
 def test_the_first_of_them_are(connection: Connection[TupleRow]) -> None:
-    known = [f"zarpaqueton{letters(number)}melgo" for number in range(40)]
-    store(connection, " ".join(known))
-    misspelt = [word.replace("quet", "qet") for word in known]
-    found = terms(connection, " ".join(misspelt))
-    assert [term.typed is not None for term in found] == [True] * MOST + [False] * (len(known) - MOST)
+    existing = [f"zarpaqueton{letters(number)}melgo" for number in range(40)]
+    store(connection, " ".join(existing))
+    misspelt = [word.replace("quet", "qet") for word in existing]
+    results = terms(connection, " ".join(misspelt))
+    assert [term.typed is not None for term in results] == [True] * MOST + [False] * (len(existing) - MOST)
     few = terms(connection, " ".join(misspelt[:MOST]))
-    assert [term.lexeme for term in few] == [term.lexeme for term in found[:MOST]]
+    assert [term.lexeme for term in few] == [term.lexeme for term in results[:MOST]]
 
 
 def test_known_words_before_them_do_not_count(connection: Connection[TupleRow]) -> None:
-    known = [f"zarpaqueton{letters(number)}melgo" for number in range(40)]
-    store(connection, " ".join(known))
-    found = terms(connection, " ".join([*known, known[3].replace("quet", "qet")]))
-    assert found[-1].typed is not None
+    existing = [f"zarpaqueton{letters(number)}melgo" for number in range(40)]
+    store(connection, " ".join(existing))
+    results = terms(connection, " ".join([*existing, existing[3].replace("quet", "qet")]))
+    assert results[-1].typed is not None

@@ -45,20 +45,20 @@ async def names(repository: DocumentRepository, found: LexicalChunks) -> list[st
 
 async def test_every_word_by_cover_density_then_id(database: Database) -> None:
     repository = await stored(database, SparseOperator.AND)
-    found = await repository.find_chunks_full_text("plazo entrega", principal=ANYONE, limit=10)
-    assert found.ranked_list.score_type == "ts_rank_cd"
-    assert await names(repository, found) == ["2.txt", "4.txt", "1.txt"]
-    scores = [hit.score for hit in found.ranked_list]
+    result = await repository.find_chunks_full_text("plazo entrega", principal=ANYONE, limit=10)
+    assert result.ranked_list.score_type == "ts_rank_cd"
+    assert await names(repository, result) == ["2.txt", "4.txt", "1.txt"]
+    scores = [hit.score for hit in result.ranked_list]
     # ts_rank_cd adds 0.1 (weight D) over the distance of the cover: side by side 0.1; seven words on 0.1 / 7
     assert scores[0] == scores[1] == pytest.approx(0.1, abs=1e-6)
     assert 0 < scores[2] < scores[1]
-    assert (found.identifiers.hits, found.all_words.hits, found.cut) == ((), (), False)
+    assert (result.identifiers.hits, result.all_words.hits, result.cut) == ((), (), False)
 
 
 async def test_any_word_puts_those_that_hold_more_first(database: Database) -> None:
     repository = await stored(database, SparseOperator.OR)
-    found = await repository.find_chunks_full_text("plazo entrega zanahoria", principal=ANYONE, limit=10)
-    assert await names(repository, found) == ["1.txt", "2.txt", "4.txt", "5.txt"]
+    result = await repository.find_chunks_full_text("plazo entrega zanahoria", principal=ANYONE, limit=10)
+    assert await names(repository, result) == ["1.txt", "2.txt", "4.txt", "5.txt"]
     and_ = await stored(database, SparseOperator.AND)
     nothing = await and_.find_chunks_full_text("plazo entrega zanahoria", principal=ANYONE, limit=10)
     assert nothing.ranked_list.hits == ()

@@ -123,8 +123,12 @@ async def test_queries_are_read_in_the_default_language_and_those_of_the_chunks(
 def test_a_word_is_looked_up_in_every_language_that_knows_it(connection: Connection[TupleRow]) -> None:
     store(connection, "the running company", "companies run", language="en")
     store(connection, "la compañía corre", "running de playa")
-    found = terms(connection, "running companies", "es", "en", "en")
-    assert [(t.position, t.lexeme, t.frequency) for t in found] == [(1, "run", 2), (1, "running", 1), (2, "compani", 2)]
+    results = terms(connection, "running companies", "es", "en", "en")
+    assert [(t.position, t.lexeme, t.frequency) for t in results] == [
+        (1, "run", 2),
+        (1, "running", 1),
+        (2, "compani", 2),
+    ]
     assert [t.lexeme for t in terms(connection, "running", "es")] == ["running"]
 
 
@@ -167,9 +171,9 @@ def test_of_the_spellings_of_an_identifier_those_that_exist_are_kept(
     connection: Connection[TupleRow], typed: str, expected: set[tuple[str, str]]
 ) -> None:
     store(connection, "REQ-2024-001: columna de costo", "REQ-2024-010: otra")
-    found = terms(connection, typed, kinds="all")
-    assert {(t.lexeme, t.kind) for t in found if t.kind in ("whole", "joined")} == expected
-    assert all(t.frequency for t in found if t.kind in ("joined", "part"))
+    results = terms(connection, typed, kinds="all")
+    assert {(t.lexeme, t.kind) for t in results if t.kind in ("whole", "joined")} == expected
+    assert all(t.frequency for t in results if t.kind in ("joined", "part"))
 
 
 # misspelt words

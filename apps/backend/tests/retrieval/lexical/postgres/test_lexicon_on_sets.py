@@ -76,10 +76,10 @@ def test_random_mistakes_are_mostly_mended_and_seldom_for_the_worse(
     while outcomes.total() < 300:
         word = rng.choice(list(meant))
         typed = mistyped(word, rng)
-        found = terms(connection, typed, workspace="xquad")
-        if not found or (found[0].frequency and not found[0].typed):
+        results = terms(connection, typed, workspace="xquad")
+        if not results or (results[0].frequency and not results[0].typed):
             continue
-        replacement = found[0].lexeme if found[0].typed else None
+        replacement = results[0].lexeme if results[0].typed else None
         outcomes["none" if replacement is None else "right" if replacement == meant[word] else "wrong"] += 1
     assert outcomes["right"] >= 255, outcomes
     assert outcomes["wrong"] <= 18, outcomes

@@ -145,7 +145,7 @@ async def test_counts_are_of_what_may_be_read_and_exact_where_all_may_be(dsn: st
             assert answer.scorer is not None
             chunk_ids = [str(hit.chunk_id) for hit in answer.ranked_list.hits]
             evidence = await answer.scorer.evidence(chunk_ids, score_type=ScoreType.BM25)
-            matches = [match for each in evidence.values() for match in each.matches]
+            matches = [match for item in evidence.values() for match in item.matches]
             assert len(matches) == len(chunk_ids)
             assert all((match.idf is not None) is told for match in matches)
         assert (await asked(repository, "azul", beto, explain=False)).notes == {}
@@ -162,8 +162,8 @@ async def test_a_misspelt_word_finds_the_nearest_that_may_be_read(dsn: str) -> N
     async with open_database(dsn) as database:
         repository = await repository_over(database)
         await store(dsn, repository, {"zapirote": hidden, "zapirotes": shown, "molinero": hidden})
-        (known,) = terms_of(await asked(repository, "zapirotte", ana))
-        assert (known["lexeme"], known["document_frequency"]) == ("zapirote", 1)
+        (existing,) = terms_of(await asked(repository, "zapirotte", ana))
+        assert (existing["lexeme"], existing["document_frequency"]) == ("zapirote", 1)
         answer = await asked(repository, "zapirotte", beto)
         (term,) = terms_of(answer)
         assert (term["lexeme"], term["document_frequency"]) == ("zapirotes", 1)

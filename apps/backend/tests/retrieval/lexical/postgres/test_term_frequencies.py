@@ -92,17 +92,17 @@ async def test_a_call_is_one_statement_and_bounded(database: Database, dsn: str)
     with traced() as trace:
         async with open_database(dsn) as watched:
             trace.take()
-            found = await PostgresTermFrequencies(database=watched).document_frequencies(text, principal=BETO)
+            results = await PostgresTermFrequencies(database=watched).document_frequencies(text, principal=BETO)
             seen = trace.take()
-    assert len(found) == MAX_WORDS + 40
-    assert [word for word, count in found.items() if count] == ["palabra0", "palabra1"]
+    assert len(results) == MAX_WORDS + 40
+    assert [word for word, count in results.items() if count] == ["palabra0", "palabra1"]
     assert len([statement for statement in seen.statements if "bm25" in statement]) == 1
 
 
 async def test_texts_without_words_and_hostile_ones_are_no_error(database: Database) -> None:
     assert await counted(database, "¿? … 😀 a") == {}
-    found = await counted(database, "%s %(a)s {} $1 \\ ' \" ; DROP TABLE; " + "x" * 3000)
-    assert set(found.values()) == {0}
+    result = await counted(database, "%s %(a)s {} $1 \\ ' \" ; DROP TABLE; " + "x" * 3000)
+    assert set(result.values()) == {0}
 
 
 async def test_an_outage_is_said(database: Database) -> None:

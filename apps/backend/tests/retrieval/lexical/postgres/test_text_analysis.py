@@ -147,14 +147,14 @@ def test_two_stop_words_side_by_side_are_both_dropped(connection: Connection[Tup
 
 def test_each_language_has_its_stems(connection: Connection[TupleRow]) -> None:
     text = "running corriendo decisões cities"
-    found = {language: lexemes(connection, text, language) for language in ("es", "en", "pt", "xx")}
-    assert "run" in found["en"]
-    assert "citi" in found["en"]
-    assert "corr" in found["es"]
-    assert found["xx"] == {"running", "corriendo", "decisoes", "cities"}
+    results = {language: lexemes(connection, text, language) for language in ("es", "en", "pt", "xx")}
+    assert "run" in results["en"]
+    assert "citi" in results["en"]
+    assert "corr" in results["es"]
+    assert results["xx"] == {"running", "corriendo", "decisoes", "cities"}
     assert lexemes(connection, "contratações", "pt") == lexemes(connection, "contratacao", "pt")
     assert lexemes(connection, "rescisões", "pt") == lexemes(connection, "rescisão", "pt")
-    assert len(set(map(frozenset, found.values()))) == 4
+    assert len(set(map(frozenset, results.values()))) == 4
 
 
 # compound tokens
@@ -268,9 +268,9 @@ def test_no_character_is_an_operator(connection: Connection[TupleRow], text: str
 
 
 def test_a_minus_never_sticks_to_a_number(connection: Connection[TupleRow]) -> None:
-    found = lexemes(connection, "REQ-2024-001, -15 y 3-4; a -7 +8 1e-5")
-    assert {"2024", "001", "15", "3", "4", "7", "8"} <= found
-    assert not [lexeme for lexeme in found if re.match(r"[-+]", lexeme)]
+    results = lexemes(connection, "REQ-2024-001, -15 y 3-4; a -7 +8 1e-5")
+    assert {"2024", "001", "15", "3", "4", "7", "8"} <= results
+    assert not [lexeme for lexeme in results if re.match(r"[-+]", lexeme)]
 
 
 # any text

@@ -86,8 +86,8 @@ def test_the_functions_are_immutable_and_safe_in_parallel(connection: Connection
 async def test_answers_see_words_as_the_index_does(dsn: str) -> None:
     async with open_database(dsn) as database:
         analyzer = PostgresTextAnalyzer(database=database)
-        found = await analyzer.lexemes(["¿Cuáles son los plazos?", "de la que", "", "x" * 5000], language="es")
-        assert found == [frozenset({"plaz"}), frozenset(), frozenset(), frozenset()]
+        result = await analyzer.lexemes(["¿Cuáles son los plazos?", "de la que", "", "x" * 5000], language="es")
+        assert result == [frozenset({"plaz"}), frozenset(), frozenset(), frozenset()]
         assert await analyzer.lexemes(["running"], language="en") == [frozenset({"run"})]
         assert await analyzer.lexemes([], language="es") == []
         assert await analyzer.document_frequencies([], workspace="default") == {}

@@ -45,7 +45,7 @@ async def test_what_the_query_names_comes_first_and_says_so(rag: Rag, query: str
     response = await rag.search(query, profile="code")
     assert shown(response)[0] == name
     assert anchored(response.hits[0]) == (1, score, "anchor")
-    (weight,) = [each.weight for each in response.hits[0].sources if each.source == "structure"]
+    (weight,) = [item.weight for item in response.hits[0].sources if item.source == "structure"]
     assert weight == 3.0
 
 

@@ -45,8 +45,8 @@ async def test_an_artifact_in_both_collections_appears_once_as_the_chunk(open_ra
     (hit,) = [hit for hit in response.hits if hit.chunk.external_id == "seis.md"]
     assert hit.collections == ("artifact_chunks", "artifacts")
     duplicates = hit.steps["deduplication"]["duplicates"]
-    assert {each["collection"] for each in duplicates} == {"artifact_chunks", "artifacts"}  # type: ignore[attr-defined]
-    assert all(isinstance(each["score"], float) for each in duplicates)  # type: ignore[attr-defined]
+    assert {item["collection"] for item in duplicates} == {"artifact_chunks", "artifacts"}  # type: ignore[attr-defined]
+    assert all(isinstance(item["score"], float) for item in duplicates)  # type: ignore[attr-defined]
     counted = {step.step: (step.before, step.removed) for step in response.steps}
     assert counted["deduplication"][1] > 0
 

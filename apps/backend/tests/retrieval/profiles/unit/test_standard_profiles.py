@@ -143,7 +143,7 @@ def test_files_are_vectors_and_grep_by_rank() -> None:
 
 def test_a_distance_of_the_request_takes_the_place_of_the_profiles() -> None:
     def distances(profile: RetrievalProfile) -> list[tuple[str, float | None]]:
-        return [(each.source, each.below) for each in distances_of(profile.thresholds)]
+        return [(item.source, item.below) for item in distances_of(profile.thresholds)]
 
     request = SearchRequest(query="q", vector_score_threshold=0.3)
     assert distances(PROFILES["files"]) == [("dense", 0.5)]
@@ -151,7 +151,7 @@ def test_a_distance_of_the_request_takes_the_place_of_the_profiles() -> None:
     assert distances(PROFILES["hybrid"]) == []
     assert distances(PROFILES["collections"].overridden_by(request)) == [("dense", 0.3), ("artifacts.dense", 0.3)]
     kept = PROFILES["hybrid"].overridden_by(request).thresholds
-    assert [each.score_type for each in kept] == ["evidence_share", "cosine_distance"]
+    assert [item.score_type for item in kept] == ["evidence_share", "cosine_distance"]
 
 
 @pytest.mark.parametrize("distance", [0.0, -0.1, 2.1, float("nan"), float("inf")])

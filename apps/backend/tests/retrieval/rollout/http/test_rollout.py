@@ -55,13 +55,13 @@ async def test_arms_and_the_settings_in_force(make_container: Callable[..., Any]
             assert answer.status_code == 200
         assert (await client.post("/search", json={"query": "plazo", "mode": "hybrid"})).status_code == 200
         assert (await client.post("/ask", json={"query": "plazo"})).status_code == 200
-        found = await values(client)
-    assert found["hybrid_rollout_percent"] == 12.5
-    assert found["hybrid_shadow"] == 0
+        results = await values(client)
+    assert results["hybrid_rollout_percent"] == 12.5
+    assert results["hybrid_shadow"] == 0
     # two of the forty have a bucket below 1250: printf 'default\0plazo 0' | sha256sum, and so on
-    assert found["search_arms_total{arm=new}{profile=hybrid_rrf}"] == 2
-    assert found["search_arms_total{arm=old}{profile=dense}"] == 38 + 1
-    assert found["shadow_searches_total{outcome=dropped}"] == 0
+    assert results["search_arms_total{arm=new}{profile=hybrid_rrf}"] == 2
+    assert results["search_arms_total{arm=old}{profile=dense}"] == 38 + 1
+    assert results["shadow_searches_total{outcome=dropped}"] == 0
 
 
 async def test_shadows_by_outcome_and_their_overlap(
@@ -80,15 +80,15 @@ async def test_shadows_by_outcome_and_their_overlap(
             answer = await client.post("/search", json={"query": "plazo"})
             assert answer.json()["mode_used"] == "dense"
             await asyncio.wait_for(ended.outcomes.get(), timeout=20)
-        found = await values(client)
-    assert found["hybrid_rollout_percent"] == 0
-    assert found["hybrid_shadow"] == 1
-    assert found["search_arms_total{arm=old}{profile=dense}"] == 2
-    assert found["shadow_searches_total{outcome=same}"] == 1
-    assert found["shadow_searches_total{outcome=degraded}"] == 1
-    assert found["shadow_searches_total{outcome=failed}"] == 0
-    assert found["shadow_overlap_at_10_count"] == 1
-    assert found["shadow_overlap_at_10_bucket{le=0.9}"] == 0
-    assert found["shadow_overlap_at_10_bucket{le=1.0}"] == 1
+        results = await values(client)
+    assert results["hybrid_rollout_percent"] == 0
+    assert results["hybrid_shadow"] == 1
+    assert results["search_arms_total{arm=old}{profile=dense}"] == 2
+    assert results["shadow_searches_total{outcome=same}"] == 1
+    assert results["shadow_searches_total{outcome=degraded}"] == 1
+    assert results["shadow_searches_total{outcome=failed}"] == 0
+    assert results["shadow_overlap_at_10_count"] == 1
+    assert results["shadow_overlap_at_10_bucket{le=0.9}"] == 0
+    assert results["shadow_overlap_at_10_bucket{le=1.0}"] == 1
     # a shadow's sources are its own: what answers do is counted as it was
-    assert found["source_requests_total{outcome=ok}{source=dense}"] == 2
+    assert results["source_requests_total{outcome=ok}{source=dense}"] == 2

@@ -65,24 +65,24 @@ async def search(client: httpx.AsyncClient, query: str = "plazo", **fields: Any)
 @pytest.mark.parametrize("mode", ["auto", "dense", "sparse", "hybrid"])
 async def test_the_response_has_the_same_shape_in_every_mode(client: httpx.AsyncClient, mode: str) -> None:
     await put(client, "a.md", "El plazo es de 30 días.", title="Contrato", metadata={"n": 1}, path="x/a.md")
-    found = await search(client, mode=mode)
-    assert set(found) == RESPONSE_FIELDS
-    TypeAdapter(SearchResults).validate_python(found)
-    (result,) = found["results"]
+    matches = await search(client, mode=mode)
+    assert set(matches) == RESPONSE_FIELDS
+    TypeAdapter(SearchResults).validate_python(matches)
+    (result,) = matches["results"]
     assert set(result) == RESULT_FIELDS
     assert result["citation"] == {"path": "x/a.md", "title": "Contrato", "line_start": 1, "line_end": 1, "page": None}
     assert result["matched_lines"] == []
     assert result["collection"] == "artifact_chunks"
     assert result["metadata"] == {"n": 1}
-    assert found["explanation"] is None
-    assert found["next_cursor"] is None
+    assert matches["explanation"] is None
+    assert matches["next_cursor"] is None
 
 
 async def test_a_fused_score_is_the_sum_of_its_contributions(client: httpx.AsyncClient) -> None:
     await put(client, "a.md", "El plazo es de 30 días.")
-    found = await search(client, mode="hybrid", fusion={"rank_constant": 9, "weights": {"dense": 2.0}})
-    (result,) = found["results"]
-    assert found["mode_used"] == "hybrid"
+    matches = await search(client, mode="hybrid", fusion={"rank_constant": 9, "weights": {"dense": 2.0}})
+    (result,) = matches["results"]
+    assert matches["mode_used"] == "hybrid"
     assert result["score_type"] == "rrf"
     by_source = {source["source"]: source["contribution"] for source in result["sources"]}
     assert by_source == {"dense": 0.2, "full_text": 0.1, "all_words": 0.1}
@@ -143,10 +143,10 @@ async def test_a_failed_source_is_named_and_the_other_answers(client: httpx.Asyn
         raise StorageUnavailableError("out", reason="timeout")
 
     world.repository.find_similar_chunks = out
-    found = await search(client, mode="hybrid")
-    assert found["mode_used"] == "sparse"
-    assert [(d["source"], d["reason"]) for d in found["degraded"]] == [("dense", "timeout")]
-    assert len(found["results"]) == 1
+    matches = await search(client, mode="hybrid")
+    assert matches["mode_used"] == "sparse"
+    assert [(d["source"], d["reason"]) for d in matches["degraded"]] == [("dense", "timeout")]
+    assert len(matches["results"]) == 1
 
 
 async def test_no_source_left_is_an_error_with_retry_after(client: httpx.AsyncClient, world: World) -> None:
@@ -225,8 +225,8 @@ async def test_a_query_of_the_longest_length_is_taken(client: httpx.AsyncClient)
 
 async def test_a_large_integer_in_metadata_comes_back_whole(client: httpx.AsyncClient) -> None:
     await put(client, "a.md", "El plazo.", metadata={"big": 2**80})
-    found = await search(client)
-    assert TypeAdapter(dict[str, int]).validate_python(found["results"][0]["metadata"]) == {"big": 2**80}
+    matches = await search(client)
+    assert TypeAdapter(dict[str, int]).validate_python(matches["results"][0]["metadata"]) == {"big": 2**80}
 
 
 async def test_v1_is_the_same_handler(client: httpx.AsyncClient) -> None:

@@ -34,8 +34,8 @@ async def stored(client: httpx.AsyncClient) -> None:
 
 @pytest.fixture
 async def held(world: World) -> HeldSearch:
-    found = await world.services().use_cases.search.search(SearchRequest(query="plazo"), principal=Principal())
-    return HeldSearch(found)
+    result = await world.services().use_cases.search.search(SearchRequest(query="plazo"), principal=Principal())
+    return HeldSearch(result)
 
 
 async def post(url: str, path: str, **body: Any) -> tuple[httpx.Response, list[Event]]:

@@ -51,7 +51,7 @@ def require_sums(response: SearchResponse, *, linear: bool) -> None:
 
 
 def require_evidence(response: SearchResponse, *, hit_sources: dict[str, float], rank: int) -> None:
-    (hit,) = [each for each in response.hits if each.rank == rank]
+    (hit,) = [item for item in response.hits if item.rank == rank]
     assert set(hit.evidence) == {"full_text"} & set(hit_sources)
     for source, evidence in hit.evidence.items():
         contributions = [match.contribution for match in evidence.matches]

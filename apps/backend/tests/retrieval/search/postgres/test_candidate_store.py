@@ -85,18 +85,18 @@ async def test_each_is_described(database: Database) -> None:
     described = await store.describe(asked, principal=ANYONE)
     assert described.keys() == set(keys.values())
     document_id = keys["doc"][0]
-    found = {name: described[key] for name, key in keys.items()}
-    assert [(found[name].collection, found[name].kind, found[name].artifact) for name in ("doc", "doc#0")] == [
+    results = {name: described[key] for name, key in keys.items()}
+    assert [(results[name].collection, results[name].kind, results[name].artifact) for name in ("doc", "doc#0")] == [
         ("artifacts", "document", document_id),
         ("artifact_chunks", "document", document_id),
     ]
     assert [
-        (found[name].collection, found[name].kind, found[name].artifact) for name in ("memory", "turn", "fact")
+        (results[name].collection, results[name].kind, results[name].artifact) for name in ("memory", "turn", "fact")
     ] == [("memory", "preference", None), ("history", "fact", None), (GRAPH, "fact", None)]
-    memory = found["memory"]
+    memory = results["memory"]
     assert (memory.workspace, memory.sensitivity, memory.language) == ("default", Sensitivity.CONFIDENTIAL, "es")
     assert (memory.visibility_scope, memory.owner) == (VisibilityScope.WORKSPACE, "")
-    assert {name: (each.occurred_at, each.ages_from) for name, each in found.items()} == {
+    assert {name: (item.occurred_at, item.ages_from) for name, item in results.items()} == {
         "doc": (NOON, NOON),
         "doc#0": (NOON, NOON),
         "doc#1": (NOON, NOON),
@@ -210,8 +210,8 @@ async def test_neighbours_respect_the_ends_of_the_document(database: Database) -
     assert await around((six, 3), distance=0) == [(six, 3)]
     assert await around((uuid4(), 0)) == []
     assert await around() == []
-    found = await store.neighbours([(six, 3)], distance=1, principal=ANYONE)
-    assert [found[six, n].content for n in (2, 3, 4)] == ["trozo 2", "trozo 3", "trozo 4"]
+    results = await store.neighbours([(six, 3)], distance=1, principal=ANYONE)
+    assert [results[six, n].content for n in (2, 3, 4)] == ["trozo 2", "trozo 3", "trozo 4"]
 
 
 async def test_what_is_hidden_is_not_there(database: Database) -> None:

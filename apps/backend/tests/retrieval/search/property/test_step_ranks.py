@@ -94,18 +94,18 @@ STEPS = st.builds(
 @st.composite
 def searches(draw: st.DrawFn) -> tuple[Steps, dict[str, Description | None]]:
     names = draw(st.lists(st.sampled_from([f"{a}{b}" for a in "abc" for b in range(8)]), unique=True, max_size=20))
-    known = st.builds(
+    existing = st.builds(
         described,
         collection=st.just(MEMORY),
         age_days=st.none() | st.floats(0, 400),
         artifact=st.none() | st.sampled_from("xyz"),
         workspace=st.sampled_from(["default", "default", "otra"]),
     )
-    return draw(STEPS), {name: draw(st.none() | known) for name in names}
+    return draw(STEPS), {name: draw(st.none() | existing) for name in names}
 
 
 def searched(steps: Steps, names: Mapping[str, Description | None], *, explain: bool = True) -> SearchResponse:
-    store = Store({(name, MEMORY, 0): each for name, each in names.items() if each is not None})
+    store = Store({(name, MEMORY, 0): item for name, item in names.items() if item is not None})
     hits = [Hit(item_id=name, collection=MEMORY, score=1.0 - place / 100) for place, name in enumerate(names)]
     search = search_over(
         {"s": ScriptedSource(*hits, name="s")},

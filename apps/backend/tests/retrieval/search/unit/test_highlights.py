@@ -18,8 +18,8 @@ from ragcorp.domain.search.requests import Highlight
 
 
 def marked(text: str, lexemes: dict[str, set[str]], *wanted: str) -> list[str]:
-    known = {spelling: frozenset(held) for spelling, held in lexemes.items()}
-    return [text[mark.start : mark.end] for mark in matching(tokens_of(text), known, frozenset(wanted))]
+    existing = {spelling: frozenset(held) for spelling, held in lexemes.items()}
+    return [text[mark.start : mark.end] for mark in matching(tokens_of(text), existing, frozenset(wanted))]
 
 
 def spelt(text: str) -> list[str]:

@@ -82,8 +82,8 @@ def routed(default: RecordingStore, files: RecordingStore) -> RoutedCandidateSto
 async def test_each_store_is_asked_for_its_own_and_the_answers_are_one() -> None:
     default, files = RecordingStore("default"), RecordingStore("files")
     filters = where(language="es")
-    found = await routed(default, files).describe([FILE, CHUNK, OTHER_FILE, FACT], principal=ANYONE, filters=filters)
-    assert {key: each.kind for key, each in found.items()} == {
+    result = await routed(default, files).describe([FILE, CHUNK, OTHER_FILE, FACT], principal=ANYONE, filters=filters)
+    assert {key: item.kind for key, item in result.items()} == {
         CHUNK: "default",
         FACT: "default",
         FILE: "files",
@@ -105,12 +105,12 @@ async def test_a_store_without_keys_is_not_asked() -> None:
 
 
 async def test_features_of_both_are_joined() -> None:
-    found = await routed(RecordingStore("default"), RecordingStore("files")).features(
+    result = await routed(RecordingStore("default"), RecordingStore("files")).features(
         [CHUNK, FACT, FILE, OTHER_FILE], principal=ANYONE
     )
-    assert found.cosines == {(FACT, CHUNK): 0.5, (FILE, OTHER_FILE): 0.5}
-    assert found.lexemes[CHUNK] == {"default"}
-    assert found.lexemes[FILE] == {"files"}
+    assert result.cosines == {(FACT, CHUNK): 0.5, (FILE, OTHER_FILE): 0.5}
+    assert result.lexemes[CHUNK] == {"default"}
+    assert result.lexemes[FILE] == {"files"}
 
 
 async def test_neighbours_are_those_of_documents() -> None:

@@ -39,8 +39,8 @@ def response(*hits: SearchHit, reason: str | None = None) -> SearchResponse:
 
 
 def test_a_search_counts_characters_and_chunks() -> None:
-    found = response(hit(1, "ñandú", "a.md"), hit(2, "plazo", "a.md"), hit(3, "x", "b.md"))
-    status = search_status("hybrid_search", found)
+    result = response(hit(1, "ñandú", "a.md"), hit(2, "plazo", "a.md"), hit(3, "x", "b.md"))
+    status = search_status("hybrid_search", result)
     assert status == {
         "tool": "hybrid_search",
         "characters": 11,

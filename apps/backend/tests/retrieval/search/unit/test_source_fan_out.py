@@ -74,8 +74,8 @@ async def test_lists_of_our_own_keep_their_names_and_length_and_a_users_go_below
 
     results = await FanOut([ScriptedSource(name=name, answer=answers) for name in ("mia", "full_text")]).ask(limit=3)
     lists = {name: result.answer.lists for name, result in results.items() if result.answer}
-    assert [(each.source, len(each)) for each in lists["mia"]] == [("mia", 0), ("mia.dense", 3)]
-    assert [(each.source, len(each)) for each in lists["full_text"]] == [("full_text", 0), ("dense", 5)]
+    assert [(item.source, len(item)) for item in lists["mia"]] == [("mia", 0), ("mia.dense", 3)]
+    assert [(item.source, len(item)) for item in lists["full_text"]] == [("full_text", 0), ("dense", 5)]
 
 
 BY_SESSION: Filters = (Condition(name="session", values=("s1",)),)

@@ -316,11 +316,11 @@ async def test_what_began_without_a_reranker_goes_on_without_it() -> None:
     reranker = LengthReranker(error=SourceUnavailableError("down", reason="unreachable"))
     search = searching(store, [hit(name) for name in "abc"], Steps(), [NOW], reranker)
     first = await search.search(SearchRequest(query="q", profile="p", limit=2), principal=ANN)
-    assert [found.chunk.id for found in first.hits] == ["a", "b"]
+    assert [result.chunk.id for result in first.hits] == ["a", "b"]
     reranker.error = None
     asked = SearchRequest(query="q", profile="p", limit=2, cursor=first.next_cursor)
     response = await search.search(asked, principal=ANN)
-    assert [found.chunk.id for found in response.hits] == ["c"]
+    assert [result.chunk.id for result in response.hits] == ["c"]
 
 
 async def test_neighbours_that_do_not_come_in_time_are_left_out_and_named() -> None:
@@ -328,6 +328,6 @@ async def test_neighbours_that_do_not_come_in_time_are_left_out_and_named() -> N
     store.hangs = "neighbours"
     search = searching(store, [hit("7", "artifact_chunks")], Steps(neighbours=1), [NOW], seconds=0.2)
     response = await search.search(SearchRequest(query="q", profile="p"), principal=ANN)
-    assert [found.chunk.id for found in response.hits] == ["7"]
+    assert [result.chunk.id for result in response.hits] == ["7"]
     assert [(step.step, step.skipped) for step in response.steps] == [("neighbour_expansion", "timeout")]
     assert [(report.source, report.reason) for report in response.degraded][-1:] == [("neighbour_expansion", "timeout")]

@@ -67,11 +67,11 @@ async def test_it_says_what_it_is(database: Database) -> None:
     source = await GraphLoader(database).load({"default": TEXTS["default"]})
     assert isinstance(source, GraphSource)
     assert (source.name, source.collection, source.filter_fields) == ("graph", "graph", FACT_FIELDS)
-    found = (await source.retrieve(needle_query())).ranked_list
-    assert found.score_type == "graph"
-    assert all(hit.collection == "graph" and 0 <= hit.score <= 1 and math.isfinite(hit.score) for hit in found)
+    results = (await source.retrieve(needle_query())).ranked_list
+    assert results.score_type == "graph"
+    assert all(hit.collection == "graph" and 0 <= hit.score <= 1 and math.isfinite(hit.score) for hit in results)
     facts = PostgresGraphRepository(database=database)
-    assert (await facts.get_fact(await _name_of(database, found.hits[0].item_id), principal=ANYONE)).id
+    assert (await facts.get_fact(await _name_of(database, results.hits[0].item_id), principal=ANYONE)).id
 
 
 async def _name_of(database: Database, fact_id: str | None) -> str:

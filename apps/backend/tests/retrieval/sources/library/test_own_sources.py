@@ -30,8 +30,8 @@ pytestmark = pytest.mark.anyio
 
 
 async def chunk_ids(rag: Rag) -> dict[str, Any]:
-    found = await rag.search("contrato comedor", limit=50)
-    return {hit.chunk.external_id: hit.chunk for hit in found.hits}
+    result = await rag.search("contrato comedor", limit=50)
+    return {hit.chunk.external_id: hit.chunk for hit in result.hits}
 
 
 async def test_a_source_of_the_users_own_is_fused_beside_ours(open_rag: OpenRag) -> None:

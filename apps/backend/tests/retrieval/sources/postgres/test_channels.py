@@ -52,14 +52,14 @@ def test_no_query_breaks_the_full_text_statements(dsn: str, syntax: QuerySyntax)
                 future = asyncio.run_coroutine_threadsafe(
                     repository.find_chunks_full_text(query, principal=ANYONE, limit=5, syntax=syntax), loop
                 )
-                found = future.result(20)
-                for ranked in (found.ranked_list, found.identifiers, found.all_words):
+                outcome = future.result(20)
+                for ranked in (outcome.ranked_list, outcome.identifiers, outcome.all_words):
                     scores = [hit.score for hit in ranked]
                     assert len(scores) <= 2
                     assert scores == sorted(scores, reverse=True)
                     assert all(math.isfinite(score) and score >= 0 for score in scores)
-                assert all(0 <= (hit.evidence or 0.0) <= 1 for hit in found.ranked_list)
-                assert all(0 < hit.score <= 1 for hit in found.identifiers)
+                assert all(0 <= (hit.evidence or 0.0) <= 1 for hit in outcome.ranked_list)
+                assert all(0 < hit.score <= 1 for hit in outcome.identifiers)
 
             fuzz = settings(suppress_health_check=list(HealthCheck))(given(ODD)(ask))
             await asyncio.to_thread(fuzz)
@@ -113,9 +113,9 @@ async def test_a_filter_of_half_a_percent_finds_the_nearest(dsn: str, owner_dsn:
         ]
     async with open_database(dsn) as database:  # not before: a pool connects while the loop runs
         repository = await repository_over(database)
-        found = await repository.find_similar_chunks(EAST, principal=ANYONE, filters=where(coleccion="rara"), limit=10)
-        assert ids(found.ranked_list.hits) == exact
-        scores = [hit.score for hit in found.ranked_list]
+        result = await repository.find_similar_chunks(EAST, principal=ANYONE, filters=where(coleccion="rara"), limit=10)
+        assert ids(result.ranked_list.hits) == exact
+        scores = [hit.score for hit in result.ranked_list]
         assert scores == sorted(scores, reverse=True)
         # without a filter the index answers: the limit is full and most of it is right
         everything = await repository.find_similar_chunks(EAST, principal=ANYONE, limit=100)
@@ -133,13 +133,13 @@ async def test_lexemes_are_those_of_the_index(database: Database) -> None:
         [written("a", "Los plazos de entrega"), written("b", "El plazo vence")], principal=ANYONE
     )
     texts = ["¿Cuáles son los plazos?", "de la que", "", "x" * 5000, "http://a.com/'1' it's"]
-    found = await analyzer.lexemes(texts, language="es")
-    assert "plaz" in found[0]
-    assert found[1] == found[2] == found[3] == frozenset()
+    results = await analyzer.lexemes(texts, language="es")
+    assert "plaz" in results[0]
+    assert results[1] == results[2] == results[3] == frozenset()
     assert await analyzer.lexemes(["running"], language="en") == [frozenset({"run"})]
     assert await analyzer.lexemes(["Running"], language="xx") == [frozenset({"running"})]
     assert await analyzer.lexemes([], language="es") == []
-    odd = sorted(found[0] | found[4] | {"nadie", "a'b", "\\", "a b"})
+    odd = sorted(results[0] | results[4] | {"nadie", "a'b", "\\", "a b"})
     frequencies = await analyzer.document_frequencies(odd, workspace="default")
     assert set(frequencies) == set(odd)
     assert (frequencies["plaz"], frequencies["nadie"]) == (2, 0)

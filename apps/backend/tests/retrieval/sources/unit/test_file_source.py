@@ -40,7 +40,7 @@ def passage(
         line_start=line,
         line_end=line + 4,
         text="",
-        marks=tuple(Mark(line=each, start=0, end=1, term=0) for each in (marked or (line,))),
+        marks=tuple(Mark(line=item, start=0, end=1, term=0) for item in (marked or (line,))),
         terms=("x",),
         score=score,
         chunk=None if chunk is None else ChunkPlace(chunk_id=chunk, document_id="d", chunk_index=0),

@@ -18,12 +18,12 @@ PLACES = dict[tuple[UUID, int], Chunk]
 def chunks_of(words: list[str], breaks: list[int], cuts: list[tuple[int, int]]) -> PLACES:
     """Return the chunks words[start:end] of a text with a line end before the words of ``breaks``."""
     lines = [sum(place <= number for place in breaks) + 1 for number in range(len(words))]
-    found = {}
+    results = {}
     for index, (start, end) in enumerate(cuts):
         text = words[start]
         for number in range(start + 1, end):
             text += ("\n" if number in breaks else " ") + words[number]
-        found[DOCUMENT, index] = Chunk(
+        results[DOCUMENT, index] = Chunk(
             id=str(index),
             document_id=DOCUMENT,
             external_id="a.md",
@@ -39,7 +39,7 @@ def chunks_of(words: list[str], breaks: list[int], cuts: list[tuple[int, int]]) 
             page_start=None,
             page_end=None,
         )
-    return found
+    return results
 
 
 @st.composite
@@ -78,7 +78,7 @@ def test_a_result_is_the_same_whatever_else_was_read(
 ) -> None:
     _, places = cut
     centre = data.draw(st.sampled_from(sorted(places)))
-    needed = {key: each for key, each in places.items() if abs(key[1] - centre[1]) <= distance}
+    needed = {key: item for key, item in places.items() if abs(key[1] - centre[1]) <= distance}
     assert expanded(places[centre], places, distance=distance) == expanded(places[centre], needed, distance=distance)
 
 

@@ -35,8 +35,8 @@ PRINCIPALS = st.builds(
 
 @st.composite
 def pools(draw: st.DrawFn) -> list[Candidate]:
-    found = draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=30))
-    return sorted((draw(fields(name)) for name in found), key=lambda each: (-each.score, each.key))
+    results = draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=30))
+    return sorted((draw(fields(name)) for name in results), key=lambda item: (-item.score, item.key))
 
 
 @st.composite
@@ -56,13 +56,13 @@ def fields(draw: st.DrawFn, name: str) -> Candidate:
 
 @st.composite
 def features(draw: st.DrawFn, pool: Sequence[Candidate]) -> Features:
-    with_vector = [each.key for each in pool if draw(st.booleans())]
+    with_vector = [item.key for item in pool if draw(st.booleans())]
     pairs = [(left, right) for left in with_vector for right in with_vector if left < right]
     seed = random.Random(draw(st.integers(0, 2**32)))
     words = ["uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho"]
     return Features(
         cosines={pair: seed.uniform(-1, 1) for pair in pairs},
-        lexemes={each.key: frozenset(seed.sample(words, seed.randrange(9))) for each in pool},
+        lexemes={item.key: frozenset(seed.sample(words, seed.randrange(9))) for item in pool},
     )
 
 
@@ -71,12 +71,12 @@ def test_decay_keeps_every_candidate_raises_no_score_and_keeps_its_sign(
     pool: list[Candidate], half_life: float, floor: float
 ) -> None:
     outcome = TemporalDecay(half_life_days=half_life, evergreen_floor=floor).apply(pool, now=NOW)
-    before = {each.key: each.score for each in pool}
-    assert {each.key for each in outcome.candidates} == before.keys()
-    for each in outcome.candidates:
-        assert each.score <= before[each.key]
-        assert each.score >= min(before[each.key], 0)
-    order = [(-each.score, each.key) for each in outcome.candidates]
+    before = {item.key: item.score for item in pool}
+    assert {item.key for item in outcome.candidates} == before.keys()
+    for item in outcome.candidates:
+        assert item.score <= before[item.key]
+        assert item.score >= min(before[item.key], 0)
+    order = [(-item.score, item.key) for item in outcome.candidates]
     assert order == sorted(order)
 
 
@@ -96,26 +96,26 @@ def test_deduplication_leaves_one_an_artifact_the_best_of_its_kind(
     shuffled = list(pool)
     shuffle.shuffle(shuffled)
     assert deduplicated(shuffled).candidates == outcome.candidates
-    kept = {each.key: each for each in outcome.candidates}
-    of_artifacts = [each.description.artifact for each in outcome.candidates if each.description.artifact]
-    assert len(of_artifacts) == len(set(of_artifacts)) == len({each.description.artifact for each in pool} - {None})
-    for each in pool:
-        if each.description.artifact is None:
-            assert kept[each.key] == each
+    kept = {item.key: item for item in outcome.candidates}
+    of_artifacts = [item.description.artifact for item in outcome.candidates if item.description.artifact]
+    assert len(of_artifacts) == len(set(of_artifacts)) == len({item.description.artifact for item in pool} - {None})
+    for item in pool:
+        if item.description.artifact is None:
+            assert kept[item.key] == item
             continue
-        (stays,) = (other for other in kept.values() if other.description.artifact == each.description.artifact)
-        if each.description.collection == "artifact_chunks":
+        (stays,) = (other for other in kept.values() if other.description.artifact == item.description.artifact)
+        if item.description.collection == "artifact_chunks":
             assert stays.description.collection == "artifact_chunks"
-            assert (-stays.score, stays.key) <= (-each.score, each.key)
-    assert {each.key: each.score for each in outcome.candidates}.items() <= {
-        each.key: each.score for each in pool
+            assert (-stays.score, stays.key) <= (-item.score, item.key)
+    assert {item.key: item.score for item in outcome.candidates}.items() <= {
+        item.key: item.score for item in pool
     }.items()
 
 
 @given(pools(), PRINCIPALS)
 def test_visibility_leaves_what_may_be_read_in_its_order(pool: list[Candidate], principal: Principal) -> None:
     outcome = only_readable(pool, principal=principal)
-    assert list(outcome.candidates) == [each for each in pool if readable(principal, each.description)]
+    assert list(outcome.candidates) == [item for item in pool if readable(principal, item.description)]
     assert outcome.report.removed == len(pool) - len(outcome.candidates)
 
 
@@ -127,8 +127,8 @@ def test_more_rights_never_hide_anything(pool: list[Candidate], principal: Princ
         groups=principal.groups | {"legal"},
         clearance=Sensitivity.RESTRICTED,
     )
-    for each in pool:
-        assert readable(principal, each.description) <= readable(more, each.description)
+    for item in pool:
+        assert readable(principal, item.description) <= readable(more, item.description)
 
 
 @given(pools(), st.floats(0, 1), st.integers(1, 30), st.data())
@@ -136,23 +136,24 @@ def test_mmr_is_a_permutation_of_its_pool_and_leaves_the_rest(
     pool: list[Candidate], trade_off: float, size: int, data: st.DataObject
 ) -> None:
     outcome = Diversification(trade_off=trade_off, pool_size=size).apply(pool, data.draw(features(pool)))
-    assert sorted(each.key for each in outcome.candidates[:size]) == sorted(each.key for each in pool[:size])
+    assert sorted(item.key for item in outcome.candidates[:size]) == sorted(item.key for item in pool[:size])
     assert list(outcome.candidates[size:]) == pool[size:]
-    assert {each.key: each.score for each in outcome.candidates} == {each.key: each.score for each in pool}
+    assert {item.key: item.score for item in outcome.candidates} == {item.key: item.score for item in pool}
 
 
 @given(pools(), st.floats(0, 1), st.data())
 def test_each_pick_of_mmr_is_the_best_that_is_left(
     pool: list[Candidate], trade_off: float, data: st.DataObject
 ) -> None:
-    known = data.draw(features(pool))
-    chosen = Diversification(trade_off=trade_off, pool_size=30).apply(pool, known).candidates
-    relevance = dict(zip([each.key for each in pool], relevances([each.score for each in pool]), strict=True))
+    existing = data.draw(features(pool))
+    chosen = Diversification(trade_off=trade_off, pool_size=30).apply(pool, existing).candidates
+    relevance = dict(zip([item.key for item in pool], relevances([item.score for item in pool]), strict=True))
     for number, pick in enumerate(chosen):
         values = {
-            each.key: trade_off * relevance[each.key]
-            - (1 - trade_off) * max((similarity(known, each.key, other.key) for other in chosen[:number]), default=0.0)
-            for each in chosen[number:]
+            item.key: trade_off * relevance[item.key]
+            - (1 - trade_off)
+            * max((similarity(existing, item.key, other.key) for other in chosen[:number]), default=0.0)
+            for item in chosen[number:]
         }
         assert pick.notes["diversification"]["mmr"] == values[pick.key] == max(values.values())
 
@@ -167,27 +168,27 @@ def similarity(known: Features, left: HitKey, right: HitKey) -> float:
 
 @given(pools(), st.data())
 def test_mmr_without_variety_is_the_order_of_scores(pool: list[Candidate], data: st.DataObject) -> None:
-    known = data.draw(features(pool))
-    outcome = Diversification(trade_off=1.0, pool_size=30).apply(pool, known)
-    assert [each.score for each in outcome.candidates] == [each.score for each in pool]
+    existing = data.draw(features(pool))
+    outcome = Diversification(trade_off=1.0, pool_size=30).apply(pool, existing)
+    assert [item.score for item in outcome.candidates] == [item.score for item in pool]
 
 
 @given(st.lists(SCORES, min_size=1, max_size=30))
 def test_relevance_lies_in_zero_to_one_and_keeps_the_order(scores: list[float]) -> None:
-    found = relevances(scores)
-    assert max(found) == 1.0
-    assert min(found) >= 0.0
+    results = relevances(scores)
+    assert max(results) == 1.0
+    assert min(results) >= 0.0
     for left, right in zip(sorted(scores), sorted(scores)[1:], strict=False):
-        assert found[scores.index(left)] <= found[scores.index(right)]
+        assert results[scores.index(left)] <= results[scores.index(right)]
 
 
 @given(pools(), st.dictionaries(st.sampled_from(NAMES), st.floats(-10, 10)))
 def test_reranking_puts_the_judged_first_by_their_score_and_keeps_the_others_order(
     pool: list[Candidate], judged: dict[str, float]
 ) -> None:
-    scores = {each.key: judged[each.key[0]] for each in pool if each.key[0] in judged}
+    scores = {item.key: judged[item.key[0]] for item in pool if item.key[0] in judged}
     outcome = Reranking(pool_size=30).apply(pool, scores)
     head, tail = outcome.candidates[: len(scores)], outcome.candidates[len(scores) :]
-    assert [each.key for each in head] == sorted(scores, key=lambda key: (-scores[key], key))
-    assert [each.score for each in head] == [scores[each.key] for each in head]
-    assert list(tail) == [each for each in pool if each.key not in scores]
+    assert [item.key for item in head] == sorted(scores, key=lambda key: (-scores[key], key))
+    assert [item.score for item in head] == [scores[item.key] for item in head]
+    assert list(tail) == [item for item in pool if item.key not in scores]

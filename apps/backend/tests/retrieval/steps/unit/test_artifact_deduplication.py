@@ -66,7 +66,7 @@ def test_the_notes_hold_the_best_few_and_the_count() -> None:
     note = kept.notes["deduplication"]
     assert note["removed"] == 19
     assert note["duplicates"] == tuple(
-        {"collection": "artifact_chunks", "id": each.key[0], "score": each.score} for each in given[1 : MAX_NOTED + 1]
+        {"collection": "artifact_chunks", "id": item.key[0], "score": item.score} for item in given[1 : MAX_NOTED + 1]
     )
 
 
@@ -74,5 +74,5 @@ def test_the_collections_of_a_candidate_are_its_own_and_those_that_made_way_for_
     alone, both = candidate("1", 0.3, artifact="b"), candidate("2", 0.2, artifact="a")
     chunks = [candidate(f"3{number}", 0.1, artifact="a") for number in range(MAX_NOTED)]
     outcome = deduplicated(alone, both, whole("a", 0.01), *chunks)
-    found: dict[HitKey, tuple[str, ...]] = {each.key: collections_of(each) for each in outcome.candidates}
-    assert found == {alone.key: ("artifact_chunks",), both.key: ("artifact_chunks", "artifacts")}
+    result: dict[HitKey, tuple[str, ...]] = {item.key: collections_of(item) for item in outcome.candidates}
+    assert result == {alone.key: ("artifact_chunks",), both.key: ("artifact_chunks", "artifacts")}

@@ -33,7 +33,7 @@ def test_a_near_duplicate_makes_way_for_something_else() -> None:
     outcome = Diversification().apply(given, alike(_1_2=0.95, _1_3=0.10, _2_3=0.20))
     # 2: .7 * .9667 - .3 * .95 = .3917; 3: .7 * .6667 - .3 * .1 = .4367
     assert names(outcome.candidates) == ["1", "3", "2"]
-    notes = [each.notes["diversification"] for each in outcome.candidates]
+    notes = [item.notes["diversification"] for item in outcome.candidates]
     assert [note["mmr"] for note in notes] == pytest.approx([0.7, 0.43667, 0.39167], abs=1e-5)
     assert [note["relevance"] for note in notes] == pytest.approx([1.0, 2 / 3, 29 / 30])
     assert [note["similarity"] for note in notes] == [0.0, 0.10, 0.95]
@@ -42,7 +42,7 @@ def test_a_near_duplicate_makes_way_for_something_else() -> None:
 def test_scores_stay_what_they_were() -> None:
     given = candidates(0.030, 0.029, 0.020)
     outcome = Diversification().apply(given, alike(_1_2=0.95))
-    assert {each.key: each.score for each in outcome.candidates} == {each.key: each.score for each in given}
+    assert {item.key: item.score for item in outcome.candidates} == {item.key: item.score for item in given}
 
 
 def test_the_most_similar_of_the_chosen_counts_not_the_last() -> None:
@@ -63,12 +63,12 @@ def test_lexemes_tell_where_a_cosine_is_missing_and_only_there() -> None:
 def test_what_nothing_is_known_of_is_like_nothing() -> None:
     outcome = Diversification().apply(candidates(0.3, 0.2, 0.1), Features())
     assert names(outcome.candidates) == ["1", "2", "3"]
-    assert {each.notes["diversification"]["similarity"] for each in outcome.candidates} == {0.0}
+    assert {item.notes["diversification"]["similarity"] for item in outcome.candidates} == {0.0}
 
 
 def test_cosines_are_held_within_zero_and_one() -> None:
     outcome = Diversification().apply(candidates(0.3, 0.2, 0.1), alike(_1_2=-0.9, _1_3=1.0000001))
-    assert [each.notes["diversification"]["similarity"] for each in outcome.candidates] == [0.0, 0.0, 1.0]
+    assert [item.notes["diversification"]["similarity"] for item in outcome.candidates] == [0.0, 0.0, 1.0]
 
 
 def test_ties_go_to_the_earlier_place() -> None:

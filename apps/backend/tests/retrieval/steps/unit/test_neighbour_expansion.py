@@ -37,7 +37,7 @@ def chunk(index: int, content: str, *, lines: tuple[int, int] | None = None, pag
 
 
 def by_place(chunks: Sequence[Chunk]) -> dict[tuple[UUID, int], Chunk]:
-    return {(each.document_id, each.chunk_index): each for each in chunks}
+    return {(item.document_id, item.chunk_index): item for item in chunks}
 
 
 SIX = [chunk(index, f"Parte {index}.", page=index + 1) for index in range(6)]
@@ -75,7 +75,7 @@ def test_a_gap_is_not_bridged() -> None:
 
 
 def test_chunks_of_other_documents_are_no_neighbours() -> None:
-    strangers = {(OTHER, index): each for index, each in enumerate(SIX)}
+    strangers = {(OTHER, index): item for index, item in enumerate(SIX)}
     assert expanded(SIX[3], strangers, distance=1) is SIX[3]
 
 

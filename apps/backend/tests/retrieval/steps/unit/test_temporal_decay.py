@@ -38,7 +38,7 @@ def test_other_kinds_have_no_floor(kind: str) -> None:
 def test_what_does_not_age_and_what_lies_ahead_keep_their_score() -> None:
     kept = decayed(candidate("ahead", 0.5, age_days=-7), candidate("timeless", 0.4))
     assert scores(kept) == [0.5, 0.4]
-    assert [each.notes["temporal_decay"]["age_days"] for each in kept] == [0.0, None]
+    assert [item.notes["temporal_decay"]["age_days"] for item in kept] == [0.0, None]
 
 
 def test_age_is_counted_across_time_zones_and_parts_of_days() -> None:
@@ -55,7 +55,7 @@ def test_the_fresh_overtake_the_old_and_equal_scores_go_by_key() -> None:
 
 def test_a_score_below_zero_does_not_rise_with_age() -> None:
     kept = decayed(candidate("old", -0.5, age_days=300), candidate("new", -0.4, age_days=0))
-    assert [(each.key[0], each.score) for each in kept] == [("new", -0.4), ("old", -0.5)]
+    assert [(item.key[0], item.score) for item in kept] == [("new", -0.4), ("old", -0.5)]
 
 
 def test_half_life_and_floor_are_parameters_and_stand_in_the_report() -> None:

@@ -54,8 +54,8 @@ def lexemes() -> dict[HitKey, frozenset[str]]:
 
 def test_a_segment_of_three_lists() -> None:
     lists = [
-        RankedList(source=source, score_type="x", hits=tuple(Hit(chunk_id=name, score=1.0) for name in found))
-        for source, found in (("bm25", ["seg-A"]), ("vector", ["b", "seg-A"]), ("graph", ["c", "seg-A"]))
+        RankedList(source=source, score_type="x", hits=tuple(Hit(chunk_id=name, score=1.0) for name in results))
+        for source, results in (("bm25", ["seg-A"]), ("vector", ["b", "seg-A"]), ("graph", ["c", "seg-A"]))
     ]
     (best, *_) = RankFusionService().fuse(lists)
     assert best.hit.chunk_id == "seg-A"
@@ -75,9 +75,9 @@ def test_what_did_i_tell_priya_about_vacation() -> None:
     }
 
     decayed = TemporalDecay().apply(candidates_of(fused), now=NOW).candidates
-    factors = {each.key[0]: each.notes["temporal_decay"]["factor"] for each in decayed}
+    factors = {entry.key[0]: entry.notes["temporal_decay"]["factor"] for entry in decayed}
     assert factors == pytest.approx({TOLD: 0.933, GOA: 0.794, DATES: 0.955, FLIGHTS: 0.354, EDGE: 1.0}, abs=5e-4)
-    assert [(each.key[0], round(each.score, 4)) for each in decayed] == [
+    assert [(entry.key[0], round(entry.score, 4)) for entry in decayed] == [
         (TOLD, 0.0303),  # .0325 * .933
         (GOA, 0.0258),
         (EDGE, 0.0164),
@@ -88,7 +88,7 @@ def test_what_did_i_tell_priya_about_vacation() -> None:
     outcome = Diversification().apply(decayed, Features(lexemes=lexemes()))
     # the fact shares "Priya", "vacation" and "March" with what was told: of 14 words, 3
     assert names(outcome.candidates) == [TOLD, GOA, DATES, EDGE, FLIGHTS]
-    notes = {each.key[0]: each.notes["diversification"] for each in outcome.candidates}
+    notes = {entry.key[0]: entry.notes["diversification"] for entry in outcome.candidates}
     assert {text: note["similarity"] for text, note in notes.items()} == {
         TOLD: 0.0,
         GOA: 2 / 14,  # we, Priya
@@ -99,7 +99,9 @@ def test_what_did_i_tell_priya_about_vacation() -> None:
     assert notes[TOLD]["mmr"] == pytest.approx(0.7)
     assert notes[GOA]["mmr"] == pytest.approx(0.7 * 0.8507 - 0.3 * 2 / 14, abs=1e-4)
     assert set(names(outcome.candidates[:5])) == {GOA, TOLD, DATES, FLIGHTS, EDGE}
-    assert {each.key[0]: each.score for each in outcome.candidates} == {each.key[0]: each.score for each in decayed}
+    assert {entry.key[0]: entry.score for entry in outcome.candidates} == {
+        entry.key[0]: entry.score for entry in decayed
+    }
 
 
 def test_a_relationship_that_ended_long_ago_keeps_three_tenths() -> None:

@@ -72,7 +72,7 @@ def test_any_text_is_read(text: str) -> None:
     assert sum(not mention.weak for mention in said) <= MAX_STRONG
     order = [(mention.start, -mention.end) for mention in said]
     assert order == sorted(order)
-    assert len({(each.start, each.end, each.names) for each in said}) == len(said)
+    assert len({(item.start, item.end, item.names) for item in said}) == len(said)
 
 
 @given(texts)
@@ -118,7 +118,7 @@ def test_words_before_a_line_take_nothing_away(text: str, named: tuple[str, str]
     written, name = named
     said = mentions(f"{text[:60]}\n\n{written}\n\n")
     quoted = any(mark in text for mark in "`\"'«“„‘‹")
-    assert name in names(said) or quoted or sum(not each.weak for each in said) == MAX_STRONG
+    assert name in names(said) or quoted or sum(not item.weak for item in said) == MAX_STRONG
 
 
 @pytest.mark.soak

@@ -141,9 +141,9 @@ CODES = [
 
 @pytest.mark.parametrize(("query", "said"), FILES + SYMBOLS + NUMBERED + HEADINGS + CODES)
 def test_what_a_phrase_mentions(query: str, said: list[tuple[str, str]]) -> None:
-    found = strong(query)
-    assert [(mention.text, mention.names[0]) for mention in found] == said
-    assert all(query[mention.start : mention.end] == mention.text or " a " in query for mention in found)
+    results = strong(query)
+    assert [(mention.text, mention.names[0]) for mention in results] == said
+    assert all(query[mention.start : mention.end] == mention.text or " a " in query for mention in results)
 
 
 @pytest.mark.parametrize(
@@ -172,20 +172,20 @@ def test_function_words_numbers_and_words_that_ask_are_not_even_weak() -> None:
 
 
 def test_plain_words_are_weak_mentions_of_a_symbol_or_a_file() -> None:
-    fix, bug = mentions("Fix auth bug")[:1], [each for each in mentions("Fix auth bug") if each.word == "bug"]
-    assert [each.names for each in bug] == [("symbol:bug", "stem:bug")]
-    assert [each.text for each in fix] == ["auth bug"]
+    fix, bug = mentions("Fix auth bug")[:1], [item for item in mentions("Fix auth bug") if item.word == "bug"]
+    assert [item.names for item in bug] == [("symbol:bug", "stem:bug")]
+    assert [item.text for item in fix] == ["auth bug"]
     names = weak_names("Fix auth bug")
     assert sorted(names) == ["stem:auth", "stem:authbug", "stem:bug", "symbol:auth", "symbol:authbug", "symbol:bug"]
 
 
 def test_words_that_spell_a_compound_name_together() -> None:
     said = mentions("how does validate the session token work")
-    assert [each.text for each in said if " " in each.text] == [
+    assert [item.text for item in said if " " in item.text] == [
         "validate the session token", "validate the session", "session token",
     ]  # fmt: skip
     assert weak_names("end of file")[:2] == ["symbol:endoffile", "stem:endoffile"]
-    assert all(each.weak for each in said)
+    assert all(item.weak for item in said)
 
 
 def test_words_are_joined_across_no_punctuation() -> None:
@@ -209,7 +209,7 @@ def test_a_path_keeps_its_folders() -> None:
     assert (path.folders, path.rooted, path.extension) == (("proyectos", "web"), True, "ts")
     (path,) = strong("./src/auth/../login/auth.go:3")
     assert (path.folders, path.rooted) == (("src", "auth", "login"), False)
-    (folder,) = [each for each in mentions("login de src/auth") if each.folders]
+    (folder,) = [item for item in mentions("login de src/auth") if item.folders]
     assert (folder.weak, folder.folders, folder.names) == (True, ("src",), ("file:auth", "stem:auth"))
 
 
@@ -243,7 +243,7 @@ def test_places_are_those_of_the_composed_text() -> None:
 def test_a_query_full_of_names_is_looked_up_in_part() -> None:
     assert len(strong(" ".join(f"file_{number}.py" for number in range(500)))) == MAX_STRONG
     words = " ".join(f"palabra{chr(97 + number % 26)}{chr(97 + number // 26)}" for number in range(300))
-    assert len({each.word for each in mentions(words)} - {None}) == MAX_WEAK_WORDS
+    assert len({item.word for item in mentions(words)} - {None}) == MAX_WEAK_WORDS
 
 
 @pytest.mark.timeout(60)
