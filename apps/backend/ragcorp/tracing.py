@@ -129,6 +129,7 @@ def note_refusal(error: BaseException) -> None:
 
 
 def _start(name: str, *, kind: SpanKind = SpanKind.INTERNAL, context: contexts.Context | None = None) -> trace.Span:
-    return _CURRENT.tracer.start_span(
-        name, context=context, kind=kind, record_exception=False, set_status_on_exception=False
-    )
+    tracer = _CURRENT.tracer
+    if tracer is _HOST and context is None and getattr(trace, "_TRACER_PROVIDER", trace) is None:
+        return trace.INVALID_SPAN  # what the API returns without a provider, after twenty calls
+    return tracer.start_span(name, context=context, kind=kind, record_exception=False, set_status_on_exception=False)
