@@ -11,6 +11,7 @@ MAX_HEADING_CHARACTERS = 200
 """A longer "heading" is prose with a rule under it."""
 
 _HEADING_LIKE = re.compile(r"^[ \t>]*#{1,6}(?:[ \t]|$)|^[ \t]{0,3}(?:=+|-+)[ \t]*$", re.MULTILINE)
+_QUOTED = re.compile(r"^ {0,3}>", re.MULTILINE)
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?:[^\n]*\n){0,200}?---[ \t]*(?:\n|\Z)")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _MARKUP = re.compile(r"\\([!-/:-@\[-`{-~])|(\*\*|__|`+|~~)|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)")
@@ -51,7 +52,9 @@ def markdown_blocks(text: str, line_starts: Sequence[int]) -> MarkdownBlocks:
             fences.append((offsets[first], offsets[min(last, len(offsets) - 1)]))
         elif token.type == "heading_open" and token.level == 0:
             source = tokens[position + 1].content
-            title = plain_heading(source) if len(source) <= MAX_HEADING_CHARACTERS else ""
+            title = (
+                plain_heading(source) if len(source) <= MAX_HEADING_CHARACTERS and not _QUOTED.search(source) else ""
+            )
             if title:
                 headings.append(BlockHeading(offset=offsets[first], level=int(token.tag[1:]), title=title))
     return MarkdownBlocks(headings=tuple(headings), fences=tuple(fences), body_start=body)
@@ -69,9 +72,8 @@ def plain_heading(source: str) -> str:
 
 
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("zero").enable(
-        ["heading", "lheading", "fence", "code", "hr", "list", "blockquote", "html_block"]
-    )
+    # without its rule for quotations, which takes quadratic time: their lines are prose here
+    parser = MarkdownIt("zero").enable(["heading", "lheading", "fence", "code", "hr", "list", "html_block"])
     parser.core.ruler.enableOnly(["block"])
     return parser
 

@@ -24,8 +24,8 @@ UNITS = (
     "PRIMERA.- x\n", "1.1.1.1 x\n", "a) x\n", "Plazo ..... 3\n", "## 1. a\n", "|a|b|\n|-|-|\n", "| a |\n", "[", "![",
     "![]()", "![](data:x) ", "\\#", "\\[", "`", "```\n", "a\n---\n", "**a** ", "AB-1 ", "a. ", "a\n", "\n", " ", "x",
 )  # fmt: skip
-FEWEST = 3_000
-"""Characters: below them what is done once counts most."""
+FEWEST = 6_000
+"""Characters. Below them the fixed costs count, and a text is not cut at all levels yet."""
 MOST = 2.6
 
 QUICK = (Phase.explicit, Phase.generate, Phase.shrink)
