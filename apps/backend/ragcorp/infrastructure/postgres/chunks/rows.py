@@ -75,5 +75,5 @@ def passage(item_id: str, collection: str, row: TupleRow) -> Chunk:
         occurred_at=occurred_at,
         session=session,
         speaker=speaker,
-        entities=tuple(entities),
+        entities=tuple(entities or ()),
     )
