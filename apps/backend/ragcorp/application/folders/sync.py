@@ -10,7 +10,13 @@ import anyio.to_thread
 
 from ragcorp.application.folders.documents import FolderDocuments, StoredFile, unlisted
 from ragcorp.domain.documents import IngestStatus
-from ragcorp.domain.exceptions import ConflictError, NotFoundError, RagcorpError, SourceUnavailableError
+from ragcorp.domain.exceptions import (
+    ConfigurationError,
+    ConflictError,
+    NotFoundError,
+    RagcorpError,
+    SourceUnavailableError,
+)
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.folders import (
     FileEntry,
@@ -172,7 +178,7 @@ class SyncFolder:
             run.again.add(relative)
             return
         memory.moving.pop(relative, None)
-        failed = (seen, file.unread or isinstance(outcome.error, ConflictError))
+        failed = (seen, file.unread or isinstance(outcome.error, ConflictError | ConfigurationError))
         if memory.failed.get(relative) == failed:
             run.counts["failed"] += 1
         else:

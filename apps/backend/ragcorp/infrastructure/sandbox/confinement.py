@@ -21,9 +21,9 @@ _SPARE_BYTES = 512 << 20
 
 _PARENT_DEATH_SIGNAL, _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 1, 38, 22, 2
 _DENIED = {
-    # ptrace, execve, execveat, kill, socket, process_vm_readv, process_vm_writev
-    "x86_64": (0xC000003E, (101, 59, 322, 62, 41, 310, 311)),
-    "aarch64": (0xC00000B7, (117, 221, 281, 129, 198, 270, 271)),
+    # ptrace, execve, execveat, kill, socket, process_vm_readv, process_vm_writev, io_uring_setup
+    "x86_64": (0xC000003E, (101, 59, 322, 62, 41, 310, 311, 425)),
+    "aarch64": (0xC00000B7, (117, 221, 281, 129, 198, 270, 271, 425)),
 }
 """The architecture, as seccomp names it, and the numbers of system calls."""
 _X32 = 0x40000000
@@ -32,7 +32,7 @@ _DENIED_EVENTS = ("socket.__new__", "subprocess.Popen", "os.exec", "os.posix_spa
 
 
 def confine(*, parent: int, memory_bytes: int) -> None:
-    """Bind this process: no file is written, no connection or program started, and it ends with its parent."""
+    """Bind this process: no file grows, no socket is opened, no program started, and it ends with its parent."""
     os.nice(_NICE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))

@@ -4,6 +4,8 @@ import io
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
+from functools import partial
 from struct import Struct
 from typing import IO, Any
 
@@ -77,8 +79,15 @@ def answer_of(payload: bytes) -> Answer:
 
 class _Values(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        if "." not in name and (module == __name__ or module.startswith(_VALUES)):
-            found = super().find_class(module, name)
-            if isinstance(found, type) and found.__module__ == module:
-                return found
+        if "." not in name and ((module, name) == (__name__, Answer.__name__) or module.startswith(_VALUES)):
+            value_type = super().find_class(module, name)
+            if isinstance(value_type, type) and value_type.__module__ == module:
+                if issubclass(value_type, Enum):
+                    return partial(_member, value_type)  # pickle can set attributes of the class itself
+                if hasattr(value_type, "__setstate__"):  # frozen values and exceptions: of those it cannot
+                    return value_type
         raise pickle.UnpicklingError
+
+
+def _member(kind: type[Enum], value: object) -> Enum:
+    return kind(value)

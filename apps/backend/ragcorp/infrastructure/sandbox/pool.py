@@ -25,6 +25,7 @@ IDLE_SECONDS = 15.0
 """How long an idle child is kept: it has about 200 MB, and takes a second to start."""
 
 START_SECONDS = 60.0
+END_SECONDS = 5.0
 BYTES_A_SECOND = 100_000
 """A larger file has more time."""
 WALL = 3
@@ -72,13 +73,22 @@ class _Child:
         except ConnectionError:
             raise EOFError from None
 
+    async def exit_code(self) -> int:
+        """Return the exit code of a process that closed its pipe. Raises _CrashedError if it does not end."""
+        try:
+            async with asyncio.timeout(END_SECONDS):
+                return await self.process.wait()
+        except TimeoutError:
+            raise _CrashedError from None
+
     async def end(self) -> None:
-        """Kill the process, and read its pipe to the end, which closes both."""
-        with suppress(ProcessLookupError):
-            self.process.kill()
+        """Kill the process with its descendants, and read its pipe to the end, which closes both."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self._calls.close()
-        with suppress(ConnectionError):
-            await self._answers.read()
+        with suppress(ConnectionError, TimeoutError):
+            async with asyncio.timeout(END_SECONDS):
+                await self._answers.read()
         await self.process.wait()
 
 
@@ -128,15 +138,13 @@ class ChildPool:
         try:
             async with asyncio.timeout(WALL * seconds):
                 payload = await child.answer(call)
-            answer = await anyio.to_thread.run_sync(answer_of, payload)
+            answer = await _read(payload)
         except TimeoutError:
             raise _too_slow(seconds) from None
         except MemoryError:
             raise self._too_large() from None
         except EOFError:
-            raise self._ended(await child.process.wait(), seconds) from None
-        except pickle.UnpicklingError:
-            raise _CrashedError from None
+            raise self._ended(await child.exit_code(), seconds) from None
         finally:
             if answer is None or answer.last or careful:
                 self._drop(child)
@@ -171,18 +179,22 @@ class ChildPool:
         return task
 
     async def _start(self, *, careful: bool) -> _Child:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",
-            "-m",
-            self._module,
-            json.dumps({**self._options, "parent": os.getpid(), "careful": careful}),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env={**child_environment(also=_SETTINGS_OF_PARSERS), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            start_new_session=True,
-        )
+        environment = child_environment(also=_SETTINGS_OF_PARSERS)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-P",
+                "-m",
+                self._module,
+                json.dumps({**self._options, "parent": os.getpid(), "careful": careful}),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                env={**environment, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                start_new_session=True,
+            )
+        except OSError:  # no memory, or no place for another process
+            raise _not_started() from None
         child = _Child(process, most_bytes=self._limits.memory_bytes)
         self._children.add(child)
         try:
@@ -190,7 +202,7 @@ class ChildPool:
                 await child.answer()
         except (EOFError, TimeoutError):
             self._drop(child)
-            raise ConfigurationError("The process that reads files does not start.") from None
+            raise _not_started() from None
         return child
 
     def _rest(self, child: _Child) -> None:
@@ -220,6 +232,19 @@ class ChildPool:
             remedy="Split it, or raise PARSE_MEMORY_MB.",
             reason="too_large_in_memory",
         )
+
+
+async def _read(payload: bytes) -> Answer:
+    try:
+        return await anyio.to_thread.run_sync(answer_of, payload)
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001 - a child that was taken over may send anything
+        raise _CrashedError from None
+
+
+def _not_started() -> ConfigurationError:
+    return ConfigurationError("The process that reads files does not start.")
 
 
 def _too_slow(seconds: float) -> UnreadableDocumentError:

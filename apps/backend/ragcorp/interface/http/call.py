@@ -83,6 +83,10 @@ class Call:
         """Let the request run as long as storing ``text`` may take."""
         allow_indexing(self.request, self.limits, size=len(text.encode()), slow=True)
 
+    def allow_reading(self) -> None:
+        """Let the request also wait for a process that reads a stored text again."""
+        self.allow(self.limits.request_timeout_seconds + self.limits.reading_seconds)
+
     async def unless_disconnected(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Return the result of ``work``; cancel it if the connection closes first."""
         return await unless_disconnected(self.request, work)

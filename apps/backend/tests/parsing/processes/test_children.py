@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -15,8 +17,17 @@ from typing import Any
 import psutil
 import pytest
 
-from ragcorp.domain.exceptions import MissingExtraError, PayloadTooLargeError, UnreadableDocumentError
+from ragcorp.domain.documents import ParsedText
+from ragcorp.domain.exceptions import (
+    ConfigurationError,
+    MissingExtraError,
+    PayloadTooLargeError,
+    UnreadableDocumentError,
+)
+from ragcorp.domain.principal import Sensitivity
+from ragcorp.infrastructure.sandbox import messages
 from ragcorp.infrastructure.sandbox import pool as pool_module
+from ragcorp.infrastructure.sandbox.messages import Answer, answer_of
 from ragcorp.infrastructure.sandbox.pool import ChildPool, Limits
 from support.parsing import works
 from support.parsing.reading import child_pool
@@ -229,3 +240,74 @@ async def gone(pid: int) -> None:
     while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
         assert time.monotonic() < end
         await asyncio.sleep(0.02)
+
+
+def payload(target: type, attribute: str, value: object) -> bytes:
+    """Return an answer that sets an attribute of a class where it is unpickled."""
+    state = pickle.dumps((None, {attribute: value}), 2)[2:-1]
+    name = f"c{target.__module__}\n{target.__qualname__}\n".encode()
+    answer = pickle.dumps(Answer(value="hola"), 2)[2:-1]
+    return b"\x80\x02" + name + state + b"b0" + answer + b"."
+
+
+@pytest.mark.parametrize(
+    ("target", "attribute"), [(Sensitivity, "_value2member_map_"), (Sensitivity, "owned"), (ParsedText, "text")]
+)
+def test_an_answer_changes_no_class(target: type, attribute: str) -> None:
+    before = dict(vars(target))
+    with contextlib.suppress(Exception):
+        assert answer_of(payload(target, attribute, {})).value == "hola"
+    assert dict(vars(target)) == before
+    assert Sensitivity(Sensitivity.RESTRICTED.value) is Sensitivity.RESTRICTED
+
+
+async def test_an_answer_may_not_touch_how_answers_are_read() -> None:
+    reader = type("Reader", (), {"__module__": messages.__name__, "__qualname__": "_Values"})
+    with pytest.raises(pickle.UnpicklingError):
+        answer_of(payload(reader, "find_class", None))
+
+
+@pytest.mark.parametrize("answer", [b"", b"\x80\x05", b"\x80\x05N.", b"\x80\x05]q\x00X."])
+async def test_an_answer_that_is_none_is_a_crash(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with child_pool(SMALL) as pool:
+        assert await run(pool, works.pid)
+        real = pool_module._Child.answer
+
+        async def answered(child: Any, call: bytes = b"") -> bytes:
+            given = await real(child, call)
+            return answer if call else given
+
+        with monkeypatch.context() as patched:
+            patched.setattr(pool_module._Child, "answer", answered)
+            assert (await refused(pool, works.pid)).reason == "crashed"
+        assert await run(pool, works.pid)
+
+
+async def test_a_child_that_closes_its_pipe_and_lives_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "END_SECONDS", 0.2)
+    async with child_pool(SMALL) as pool:
+        assert await run(pool, works.pid)
+        real = pool_module._Child.answer
+
+        async def answered(child: Any, call: bytes = b"") -> bytes:
+            if call:
+                raise EOFError
+            return await real(child, call)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(pool_module._Child, "answer", answered)
+            assert (await refused(pool, works.pid)).reason == "crashed"
+        assert await run(pool, works.pid)
+    assert children() == []
+
+
+async def test_a_child_that_cannot_start_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def started(*_: object, **__: object) -> None:
+        raise BlockingIOError
+
+    async with child_pool(SMALL) as pool:
+        with monkeypatch.context() as patched:
+            patched.setattr(asyncio, "create_subprocess_exec", started)
+            with pytest.raises(ConfigurationError):
+                await run(pool, works.pid)
+        assert await run(pool, works.pid)

@@ -22,6 +22,7 @@ from ragcorp.interface.http.call import Call, json_response
 from ragcorp.interface.http.collections import item_patches as patches
 from ragcorp.interface.http.collections import item_schema as schema
 from ragcorp.interface.http.documents.upload import document_of, read_document
+from ragcorp.interface.http.protocol.bodies import allow_indexing
 from ragcorp.interface.http.protocol.json_body import line_object, parse_model
 from ragcorp.interface.http.protocol.models import Selection
 from ragcorp.interface.http.streams.line_stream import LineHandler
@@ -148,7 +149,10 @@ class ArtifactHandlers:
         return await self._ingest(call, document_of(name, body, default_language=call.use_cases.default_language))
 
     async def put(self, call: Call, external_id: str) -> Response:
-        return await self._ingest(call, await read_document(call, external_id))
+        document = await read_document(call, external_id)
+        slow = call.use_cases.ingest.preparation.is_slow(document.file)
+        allow_indexing(call.request, call.limits, size=len(document.file.content), slow=slow)
+        return await self._ingest(call, document)
 
     async def patch(self, call: Call, external_id: str) -> Response:
         body = await call.json(patches.ArtifactPatch)
@@ -189,6 +193,7 @@ class ChunkHandlers:
 
     async def add(self, call: Call) -> Response:
         body = await call.json(patches.NewChunk)
+        call.allow_reading()
         edit = await call.use_cases.collections.edit_chunk.add(
             body.external_id, body.text, after=body.after, principal=call.principal
         )
@@ -196,6 +201,7 @@ class ChunkHandlers:
 
     async def put(self, call: Call, external_id: str) -> Response:
         body = await call.json(patches.ChunkBody)
+        call.allow_reading()
         edit = await call.use_cases.collections.edit_chunk.replace(external_id, body.text, principal=call.principal)
         return _edited(call, edit)
 
@@ -213,6 +219,7 @@ class ChunkHandlers:
         return json_response(shapes.stored_chunk(chunk))
 
     async def delete(self, call: Call, external_id: str) -> Response:
+        call.allow_reading()
         return _edited(call, await call.use_cases.collections.edit_chunk.remove(external_id, principal=call.principal))
 
     async def delete_selection(self, call: Call, query: Selection) -> Response:

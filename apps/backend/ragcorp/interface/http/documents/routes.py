@@ -135,6 +135,7 @@ async def get_document_content(external_id: ExternalId, call: CurrentCall) -> Re
     responses=problems(404, 409, 422, 503),
 )
 async def restore_document(external_id: ExternalId, call: CurrentCall) -> Response:
+    call.allow_reading()
     result = await call.use_cases.restore.restore(external_id_of(external_id), principal=call.principal)
     return call.written(filled(shapes.Stored, result), created=False, wake=result.pending > 0)
 
