@@ -52,6 +52,8 @@ class _Child:
 
     retirement: asyncio.TimerHandle
     """Set while it is idle."""
+    used = False
+    """Whether it has answered a call."""
 
     def __init__(self, process: asyncio.subprocess.Process, *, most_bytes: int) -> None:
         assert process.stdin is not None  # noqa: S101 - for the type checker
@@ -144,7 +146,7 @@ class ChildPool:
         except MemoryError:
             raise self._too_large() from None
         except EOFError:
-            raise self._ended(await child.exit_code(), seconds) from None
+            raise self._ended(await child.exit_code(), seconds, used_before=child.used) from None
         finally:
             if answer is None or answer.last or careful:
                 self._drop(child)
@@ -206,6 +208,7 @@ class ChildPool:
         return child
 
     def _rest(self, child: _Child) -> None:
+        child.used = True
         child.retirement = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._drop, child)
         self._idle.append(child)
 
@@ -217,9 +220,11 @@ class ChildPool:
             self._children.remove(child)
             self._task(child.end())
 
-    def _ended(self, code: int, seconds: float) -> Exception:
+    def _ended(self, code: int, seconds: float, *, used_before: bool) -> Exception:
         if code == -signal.SIGXCPU:
             return _too_slow(seconds)
+        if code == -signal.SIGKILL and used_before:  # perhaps before it got this file: a new child will tell
+            return _CrashedError()
         # the kernel kills what uses up the memory of the machine
         return self._too_large() if code in (OUT_OF_MEMORY, -signal.SIGKILL) else _CrashedError()
 
