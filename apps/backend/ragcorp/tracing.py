@@ -117,7 +117,7 @@ class RequestSpan(ParentSpan):
     __slots__ = ()
 
     def __init__(self, headers: Mapping[str, str]) -> None:
-        parent = _PROPAGATOR.extract(headers)
+        parent = _PROPAGATOR.extract(headers) if "traceparent" in headers else None
         self._span = _start("request", kind=SpanKind.SERVER, context=parent)
         self._token = None
 

@@ -107,9 +107,9 @@ def above_thresholds(lists: Sequence[RankedList], thresholds: Sequence[Threshold
             for threshold in thresholds
             if threshold.source == ranked.source and _has_scores(ranked, threshold.score_type)
         ]
-        hits = tuple(
-            hit for hit in ranked.hits if all(threshold.admits(_score(hit, ranked, threshold)) for threshold in applied)
-        )
+        hits = ranked.hits
+        for threshold in applied:
+            hits = tuple([hit for hit in hits if threshold.admits(_score(hit, ranked, threshold))])
         kept.append(replace(ranked, hits=hits) if len(hits) < len(ranked) else ranked)
     return kept
 
