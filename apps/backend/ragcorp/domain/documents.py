@@ -80,19 +80,48 @@ class SourceFile:
         return cls(content=text.encode(), media_type=media_type, filename=filename, text=text)
 
 
+class UnreadKind(StrEnum):
+    """What a parser leaves out."""
+
+    PAGE = "page"
+    ATTACHMENT = "attachment"
+    MEMBER = "member"
+    HIDDEN_SHEET = "hidden_sheet"
+    FORMULA = "formula"
+    ANNOTATION = "annotation"
+    IMAGE = "image"
+    EMBEDDED_OBJECT = "embedded_object"
+    DAMAGED_TEXT = "damaged_text"
+    FORMATTING = "formatting"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadPart:
+    """Parts of a file that its text lacks. ``places``: page numbers or names of the first of them, if known."""
+
+    kind: UnreadKind
+    count: int = 1
+    places: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.count < max(1, len(self.places)):
+            raise InvalidInputError("Unread parts are counted from 1, and each has one place.", field="count")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedText:
     """The text of a document, as Markdown where it has structure.
 
     ``page_starts`` holds, for paged formats, the character offset in ``text`` at which each page starts
     (page 1 first, ascending); empty for others. ``title`` is the one found in the file, if any. ``plain``: the text
-    is not Markdown, whatever it looks like: a ``#`` starts a comment.
+    is not Markdown, whatever it looks like: a ``#`` starts a comment. ``unread``: what the file has beside the text.
     """
 
     text: str
     title: str | None = None
     page_starts: tuple[int, ...] = ()
     plain: bool = False
+    unread: tuple[UnreadPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,9 +70,12 @@ class IngestFolder:
         gitignore: bool = True,
         on_progress: OnProgress | None = None,
     ) -> FolderReport:
-        """Ingest the files below ``root``. ``by_kind`` stores source code as ``code``; None: if no attributes."""
+        """Ingest the files below ``root``, without empty ones.
+
+        ``by_kind`` stores source code as ``code``; None: if no attributes.
+        """
         tree, scan = await self._scan(root, gitignore=gitignore)
-        entries = [file.entry for file in scan.files]
+        entries = [file.entry for file in scan.files if file.stamp.size or tree.only]
         options = FolderOptions(
             attributes=attributes or DocumentAttributes(language=self.default_language),
             prefix=prefix,

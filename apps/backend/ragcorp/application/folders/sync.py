@@ -126,6 +126,8 @@ class SyncFolder:
         for file in run.scan.files:
             relative = file.relative
             row = run.recorded.get(relative)
+            if not file.stamp.size and run.tree.only is None:
+                continue  # an empty file keeps its stored version
             if run.memory.failed.get(relative) == (file.stamp, False):
                 run.counts["failed"] += 1
                 run.not_stored.add(relative)

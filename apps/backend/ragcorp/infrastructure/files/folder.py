@@ -24,12 +24,16 @@ from ragcorp.infrastructure.files.roots import folder_key
 
 GONE = (FileNotFoundError, NotADirectoryError)
 
+_LOCK = "~$"
+"""What Office puts before the name of an open file, for a file that says who opened it."""
+_LITTER = frozenset({"thumbs.db", "desktop.ini"})
+
 
 class LocalFiles:
     """Walks folders. Omits hidden files and folders, and files that a ``.gitignore`` in the folder excludes.
 
-    Does not follow symbolic links. ``suffixes`` are those of the accepted files; one without a dot is a complete file
-    name. A file that is named itself is accepted even if it is ignored.
+    Omits lock files of Office, and does not follow symbolic links. ``suffixes`` are those of the accepted files; one
+    without a dot is a complete file name. A file that is named itself is accepted even if it is ignored.
     """
 
     def __init__(self, *, suffixes: frozenset[str], max_bytes: int) -> None:
@@ -99,9 +103,9 @@ class LocalFiles:
 
     def _wanted(self, name: str) -> bool:
         lowered = name.lower()
-        return not name.startswith(".") and (
-            PurePosixPath(lowered).suffix in self._suffixes or lowered in self._suffixes
-        )
+        if name.startswith((".", _LOCK)) or lowered in _LITTER:
+            return False
+        return PurePosixPath(lowered).suffix in self._suffixes or lowered in self._suffixes
 
 
 class _Walk:

@@ -23,6 +23,10 @@ _WESTERN = frozenset(
     "áéíóúüñçàèìòùâêîôûäëïöãõåæøßœÿÁÉÍÓÚÜÑÇÀÈÌÒÙÂÊÎÔÛÄËÏÖÃÕÅÆØŒ¿¡ªº«»·“”—…•€£©®°±²³½¼¾§¨"
     "\u2018\u2019\u2013\u00b4\u00d7\u00a0\u00ad"
 )
+_SPANISH = frozenset("áéíóúüñç")
+_LETTERS = _SPANISH | frozenset("àèìòùâêîôûäëïöãõåæøß")
+_WITHIN_WORDS = re.compile(rb"(?<=[A-Za-z])[\x80-\xff]+(?=[a-z])|(?<=[a-z])[\x80-\xff](?=[\s.,;:]|\Z)")
+_OLD = ("cp850", "mac_roman")
 _CHARSET = re.compile(r"iso8859|cp\d|koi8|utf-(8|16|32)|gb|big5|euc|shift_jis|mac-")
 """Codecs that a file may declare; Python has others that are slow or not charsets."""
 
@@ -149,7 +153,27 @@ def _decode(data: bytes, declared: str | None) -> str:
                 return data.decode(encoding)
             except UnicodeDecodeError:
                 continue
+    if (mixed := _mixed(data)) is not None:
+        return mixed
     return data.decode(_detected(data) or "cp1252", errors="replace")
+
+
+def _mixed(data: bytes) -> str | None:
+    """Return the text of a file in which some lines are UTF-8 and others are not."""
+    lines = [(line, _as_utf8(line)) for line in data.split(b"\n")]
+    others = b"\n".join(line for line, text in lines if text is None)
+    sound = sum(1 for _, text in lines if text is not None and not text.isascii())
+    if not sound or sound < sum(1 for _, text in lines if text is None):
+        return None
+    encoding = _detected(others) or "cp1252"
+    return "\n".join(line.decode(encoding, errors="replace") if text is None else text for line, text in lines)
+
+
+def _as_utf8(line: bytes) -> str | None:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _known(declared: str | None) -> str | None:
@@ -177,12 +201,25 @@ def _unmarked_utf16(data: bytes) -> str | None:
 def _detected(data: bytes) -> str | None:
     """Prefer Windows-1252 if nearly all non-ASCII bytes decode to Western European letters and signs."""
     sample = data[:_SAMPLE_BYTES]
+    if (old := _old_western(sample)) is not None:
+        return old
     high = sample.translate(None, _ASCII).decode("cp1252", errors="replace")
     western = sum(char in _WESTERN for char in high) >= _MIN_WESTERN_SHARE * len(high)
     if western and len(high) <= max(_FEW_ACCENTS, _MAX_ACCENTED_SHARE * len(sample)):
         return "cp1252"
     best = from_bytes(sample).best()
     return best.encoding if best else None
+
+
+def _old_western(sample: bytes) -> str | None:
+    """Return the encoding of DOS or of the old Macintosh if it alone makes letters of the bytes within words."""
+    within = b"".join(_WITHIN_WORDS.findall(sample))
+
+    def share(encoding: str, letters: frozenset[str]) -> float:
+        return sum(char in letters for char in within.decode(encoding, errors="replace")) / max(len(within), 1)
+
+    best = max(("cp1252", *_OLD), key=lambda encoding: share(encoding, _SPANISH) + share(encoding, _LETTERS))
+    return best if best in _OLD and share(best, _LETTERS) >= _MIN_WESTERN_SHARE else None
 
 
 def clean(text: str) -> str:

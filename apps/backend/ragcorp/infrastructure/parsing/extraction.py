@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from ragcorp.domain.exceptions import MissingExtraError, RagcorpError, UnreadableDocumentError
 from ragcorp.infrastructure.parsing.limits import corrupt, encrypted
@@ -16,11 +17,10 @@ class PanickedError(UnreadableDocumentError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """``page_marker``, with ``{page_num}``, precedes each page; ``properties`` are the file's own (title)."""
+    """``properties``: read the file's own (title)."""
 
     media_type: str
     markdown: bool = True
-    page_marker: str = ""
     properties: bool = True
 
 
@@ -59,19 +59,31 @@ def extract(data: bytes, request: Request, kind: str) -> Extracted:
             request.media_type,
             config=ExtractionConfig(
                 output_format="markdown" if request.markdown else "plain",
-                pages=PageConfig(
-                    extract_pages=True,
-                    insert_page_markers=bool(request.page_marker),
-                    marker_format=f"\n\n{request.page_marker}\n\n",
-                ),
+                pages=PageConfig(extract_pages=True),
                 pdf_options=PdfConfig(extract_metadata=request.properties),
+                html_options={
+                    "preprocessing": {
+                        "enabled": True,
+                        "preset": "standard",
+                        "remove_navigation": True,
+                        "remove_forms": False,
+                    }
+                },
                 use_cache=False,
                 enable_quality_processing=False,
             ),
         )
         title = result.metadata.get("title")
-        return Extracted(
-            text=result.content,
-            pages=[page["content"] for page in result.pages or ()],
-            title=title if isinstance(title, str) else None,
-        )
+        return Extracted(text=result.content, pages=_pages(result), title=title if isinstance(title, str) else None)
+
+
+def _pages(result: Any) -> list[str]:
+    """Return the text of each page; where kreuzberg gives none, its part of the whole."""
+    pages = [str(page["content"]) for page in result.pages or ()]
+    spans = (result.metadata.get("pages") or {}).get("boundaries") or ()
+    if len(spans) == len(pages) and not all(map(str.strip, pages)):
+        whole = result.content.encode()
+        for number, span in enumerate(spans):
+            if not pages[number].strip():
+                pages[number] = whole[span["byte_start"] : span["byte_end"]].decode(errors="replace")
+    return pages

@@ -45,8 +45,7 @@ def encrypted(kind: str) -> UnreadableDocumentError:
 def check_office_archive(data: bytes, kind: str, max_characters: int) -> None:
     """Raise for an encrypted, damaged or explosive Office file, before a parser unpacks it.
 
-    The declared sizes are bounded, then every part is unpacked once in small pieces, which verifies its size and
-    checksum. In a workbook, the cells that share one long string are counted as the copies that they will become.
+    In a workbook, the cells that share one long string are counted as the copies that they will become.
     """
     if data.startswith(_OLE_SIGNATURE):
         raise UnreadableDocumentError(
@@ -54,6 +53,15 @@ def check_office_archive(data: bytes, kind: str, max_characters: int) -> None:
             field="content",
             remedy="Remove the password or save it in the current format, and send it again.",
         )
+    check_archive(data, kind, max_characters, folder=_FOLDERS[kind])
+
+
+def check_archive(data: bytes, kind: str, max_characters: int, *, folder: str = "") -> None:
+    """Raise for a damaged or explosive archive, or one without a part in ``folder``.
+
+    The declared sizes are bounded, then every part is unpacked once in small pieces, which verifies its size and
+    checksum.
+    """
     bound = max_characters * _EXPANSION
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -64,12 +72,12 @@ def check_office_archive(data: bytes, kind: str, max_characters: int) -> None:
                 with archive.open(part) as stream:
                     while stream.read(_READ_BYTES):
                         pass
-            if not any(part.filename.startswith(_FOLDERS[kind]) for part in parts):
+            if not any(part.filename.startswith(folder) for part in parts):
                 raise corrupt(kind)
-            if _shared_text(archive) > max_characters:
+            if folder and _shared_text(archive) > max_characters:
                 raise too_large(max_characters)
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError, ValueError) as error:
-        raise corrupt(kind) from error
+        raise (encrypted(kind) if "password" in str(error) else corrupt(kind)) from error
 
 
 def _shared_text(archive: zipfile.ZipFile) -> int:

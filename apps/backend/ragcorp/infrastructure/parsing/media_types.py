@@ -13,6 +13,20 @@ XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 CSV = "text/csv"
 EML = "message/rfc822"
+MSG = "application/vnd.ms-outlook"
+TSV = "text/tab-separated-values"
+RTF = "application/rtf"
+ODT = "application/vnd.oasis.opendocument.text"
+ODS = "application/vnd.oasis.opendocument.spreadsheet"
+ODP = "application/vnd.oasis.opendocument.presentation"
+EPUB = "application/epub+zip"
+NOTEBOOK = "application/x-ipynb+json"
+CALENDAR = "text/calendar"
+CONTACTS = "text/vcard"
+ZIP = "application/zip"
+DOC = "application/msword"
+XLS = "application/vnd.ms-excel"
+PPT = "application/vnd.ms-powerpoint"
 
 CODE = frozenset((
     ".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte", ".go", ".rs",
@@ -35,13 +49,29 @@ BY_SUFFIX = {
     **dict.fromkeys(sorted(CODE), PLAIN),
     **dict.fromkeys((".rst", ".adoc", ".asciidoc", ".tex", ".org", ".txt", ".text", ".log"), PLAIN),
     **dict.fromkeys((".md", ".markdown"), MARKDOWN),
-    **dict.fromkeys((".html", ".htm"), HTML),
+    **dict.fromkeys((".html", ".htm", ".xhtml", ".xht"), HTML),
     ".pdf": PDF,
-    ".docx": DOCX,
-    ".xlsx": XLSX,
+    **dict.fromkeys((".docx", ".docm", ".dotx", ".dotm"), DOCX),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xltx", ".xltm"), XLSX),
+    **dict.fromkeys((".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"), PPTX),
+    **dict.fromkeys((".odt", ".ott"), ODT),
+    **dict.fromkeys((".ods", ".ots"), ODS),
+    **dict.fromkeys((".odp", ".otp"), ODP),
     ".csv": CSV,
-    ".pptx": PPTX,
+    **dict.fromkeys((".tsv", ".tab"), TSV),
     ".eml": EML,
+    ".msg": MSG,
+    ".rtf": RTF,
+    ".epub": EPUB,
+    ".ipynb": NOTEBOOK,
+    ".ics": CALENDAR,
+    ".vcf": CONTACTS,
+    ".zip": ZIP,
+    ".doc": DOC,
+    ".dot": DOC,
+    ".xls": XLS,
+    ".ppt": PPT,
+    ".pps": PPT,
 }
 
 _ALIASES = {
@@ -49,6 +79,9 @@ _ALIASES = {
     "application/xhtml+xml": HTML,
     "application/x-pdf": PDF,
     "application/csv": CSV,
+    "text/rtf": RTF,
+    "text/x-vcard": CONTACTS,
+    "application/x-zip-compressed": ZIP,
     **{media_type: media_type for media_type in BY_SUFFIX.values()},
 }
 

@@ -1,22 +1,31 @@
 """The parser of all supported file kinds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
-from ragcorp.domain.documents import ParsedText, SourceFile
-from ragcorp.domain.exceptions import UnreadableDocumentError
-from ragcorp.infrastructure.parsing import media_types
-from ragcorp.infrastructure.parsing.converters import (
-    read_csv,
-    read_docx,
-    read_email,
-    read_html,
-    read_pdf,
-    read_pptx,
-    read_xlsx,
+from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
+from ragcorp.domain.exceptions import (
+    MissingExtraError,
+    PayloadTooLargeError,
+    UnreadableDocumentError,
+    UnsupportedMediaTypeError,
 )
+from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.decoding import clean, text_of
+from ragcorp.infrastructure.parsing.extraction import PanickedError
+from ragcorp.infrastructure.parsing.kinds.archives import read_epub, read_zip
+from ragcorp.infrastructure.parsing.kinds.mail import read_email, read_msg
+from ragcorp.infrastructure.parsing.kinds.open_document import read_odf
+from ragcorp.infrastructure.parsing.kinds.other import read_other
+from ragcorp.infrastructure.parsing.kinds.pdf import read_pdf
+from ragcorp.infrastructure.parsing.kinds.reading import Reader, Reading, unread
+from ragcorp.infrastructure.parsing.kinds.records import read_csv, read_records
+from ragcorp.infrastructure.parsing.kinds.slides import read_pptx
+from ragcorp.infrastructure.parsing.kinds.web import read_html
+from ragcorp.infrastructure.parsing.kinds.word import read_docx
+from ragcorp.infrastructure.parsing.kinds.workbook import read_xls, read_xlsx
 from ragcorp.infrastructure.parsing.limits import too_large
 from ragcorp.infrastructure.parsing.outline import first_title
 
@@ -24,7 +33,7 @@ MAX_CHARACTERS = 20_000_000
 _MAX_TITLE = 300
 
 
-def _read_text(file: SourceFile) -> ParsedText:
+def _read_text(file: SourceFile, _: Reading) -> ParsedText:
     return ParsedText(text=text_of(file))
 
 
@@ -34,20 +43,42 @@ def _read_code(file: SourceFile) -> ParsedText:
     return ParsedText(text=text, title=PurePosixPath(file.filename.replace("\\", "/")).name, plain=True)
 
 
-_TEXT_READERS: Mapping[str, Callable[[SourceFile], ParsedText]] = MappingProxyType(
+_READERS: Mapping[str, Reader] = MappingProxyType(
     {
         media_types.MARKDOWN: _read_text,
         media_types.PLAIN: _read_text,
         media_types.HTML: read_html,
         media_types.CSV: read_csv,
+        media_types.TSV: read_csv,
+        media_types.CALENDAR: read_records,
+        media_types.CONTACTS: read_records,
+        media_types.PDF: read_pdf,
+        media_types.DOCX: read_docx,
+        media_types.XLSX: read_xlsx,
+        media_types.PPTX: read_pptx,
+        media_types.ODT: read_odf,
+        media_types.ODS: read_odf,
+        media_types.ODP: read_odf,
+        media_types.EML: read_email,
+        media_types.MSG: read_msg,
+        media_types.EPUB: read_epub,
+        media_types.ZIP: read_zip,
+        media_types.XLS: read_xls,
+        media_types.RTF: read_other,
+        media_types.NOTEBOOK: read_other,
+        media_types.DOC: read_other,
+        media_types.PPT: read_other,
     }
 )
-_READERS: Mapping[str, Callable[[bytes, int], ParsedText]] = MappingProxyType(
-    {media_types.DOCX: read_docx, media_types.XLSX: read_xlsx, media_types.PPTX: read_pptx, media_types.EML: read_email}
+_TITLED_BY_HEADING = frozenset(
+    {media_types.MARKDOWN, media_types.HTML, media_types.DOCX, media_types.ODT, media_types.RTF, media_types.NOTEBOOK}
 )
-_TITLED_BY_HEADING = frozenset({media_types.MARKDOWN, media_types.HTML, media_types.DOCX})
-_CLEAN_PAGED = frozenset({media_types.PDF, media_types.PPTX})
+_CLEAN_PAGED = frozenset({media_types.PDF, media_types.PPTX, media_types.ODP})
 """Their readers clean page by page, since cleaning would move the offsets of the pages."""
+
+_MOST_NESTED = 4
+"""Files within files within a file that are read."""
+_MOST_FILES = 2_000
 
 
 class MultiFormatParser:
@@ -76,25 +107,37 @@ class MultiFormatParser:
 
     def parse(self, file: SourceFile) -> ParsedText:
         """Return the text. Also raises PayloadTooLargeError for more than ``max_characters`` of it."""
+        return self._parse(file, nesting=0, left=[_MOST_FILES])
+
+    def _parse(self, file: SourceFile, *, nesting: int, left: list[int]) -> ParsedText:
+        """``left``: how many files within files may yet be read."""
+
+        def member(inner: SourceFile) -> ParsedText | None:
+            left[0] -= 1
+            if nesting >= _MOST_NESTED or left[0] < 0:
+                return None
+            try:
+                return self._parse(inner, nesting=nesting + 1, left=left)
+            except PanickedError:
+                raise
+            except (UnreadableDocumentError, UnsupportedMediaTypeError, PayloadTooLargeError, MissingExtraError):
+                return None
+
         media_type = self.media_type(file.filename, file.media_type)
         if media_type.startswith("text/") and len(file.content) > 4 * self._max_characters:
             raise too_large(self._max_characters)
         plain = self.is_plain(file.filename)
-        if plain:
-            found = _read_code(file)
-        elif media_type in _TEXT_READERS:
-            found = _TEXT_READERS[media_type](file)
-        elif media_type == media_types.PDF:
-            found = read_pdf(file.content, self._max_characters, properties=self._properties)
-        else:
-            found = _READERS[media_type](file.content, self._max_characters)
+        reading = Reading(max_characters=self._max_characters, member=member, properties=self._properties)
+        reader = _READERS[media_type]
+        found = _read_code(file) if plain else reader(replace(file, media_type=media_type), reading)
         if len(found.text) > self._max_characters:
             raise too_large(self._max_characters)
         text = found.text if media_type in _CLEAN_PAGED else clean(found.text)
         if not text.strip():
             raise UnreadableDocumentError("The file holds no text.", field="content", remedy="Send a file with text.")
         title = found.title or (first_title(text) if media_type in _TITLED_BY_HEADING else None)
-        return ParsedText(text=text, title=_one_line(title), page_starts=found.page_starts, plain=plain)
+        damaged = unread(UnreadKind.DAMAGED_TEXT, count=text.count("\ufffd"))
+        return replace(found, text=text, title=_one_line(title), plain=plain, unread=found.unread + damaged)
 
 
 def _one_line(title: str | None) -> str | None:

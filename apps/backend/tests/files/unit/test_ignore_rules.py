@@ -129,3 +129,10 @@ def test_no_more_rules_count_than_can_be_asked() -> None:
     slow = [f"a*{number}" for number in range(MAX_SLOW_RULES)]
     assert IgnoreList([*slow, "b*md"]).says("b.md", folder=False) is None
     assert IgnoreList([*slow, "b*md"]).says("a7", folder=False) is True
+
+
+def test_lock_files_and_litter_of_programs_are_passed_over(tmp_path: Path) -> None:
+    for name in ("informe.docx", "~$informe.docx", "desktop.ini", "Thumbs.db", "conf.ini"):
+        (tmp_path / name).write_text("x")
+    files = LocalFiles(suffixes=frozenset({".docx", ".ini", ".db"}), max_bytes=100)
+    assert [entry.relative for entry in files.find(tmp_path)] == ["conf.ini", "informe.docx"]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ragcorp.domain.documents import ParsedText
 from ragcorp.infrastructure.parsing import cutting
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
-from ragcorp.infrastructure.parsing.converters import mend
+from ragcorp.infrastructure.parsing.kinds.mending import mend
 from ragcorp.infrastructure.parsing.page_text import join_pages
 from ragcorp.infrastructure.structure.text_entities import text_entities
 
@@ -125,7 +125,7 @@ class Counting(str):
 
 @pytest.mark.parametrize("unit", ["\\#", "\\-", " \\>", "a\\~"])
 def test_escapes_of_one_line(unit: str) -> None:
-    from ragcorp.infrastructure.parsing.converters import _unescaped
+    from ragcorp.infrastructure.parsing.kinds.mending import _unescaped
 
     Counting.taken = 0
     line = Counting(unit * 5_000)

@@ -1,0 +1,90 @@
+"""The reading order of PDF pages that are set in two columns but drawn line by line."""
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import pairwise
+from statistics import median
+from typing import Any, NamedTuple
+
+_MIN_LINES = 15
+_MOST_LEADING = 2.5
+_MIN_FILL = 0.6
+_MIN_INTERLEAVED = 0.6
+_MOST_NUMERIC = 0.2
+_MIDDLE = range(40, 63)
+_MANY_LINES = 25
+_MIN_RUNNING = 0.2
+_NUMERIC = re.compile(r"[\d.,/:%€$\s-]+(?:\s*[a-zA-Z]{1,4}\.?)?")
+
+
+class _Box(NamedTuple):
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+
+def reordered_pages(data: bytes) -> dict[int, str]:
+    """Return the text of the pages (from 0) whose two columns PDFium reads line by line."""
+    import pypdfium2
+
+    found: dict[int, str] = {}
+    with suppress(pypdfium2.PdfiumError), pypdfium2.PdfDocument(data) as document:
+        for number in range(len(document)):
+            page = document[number]
+            text_page = page.get_textpage()
+            width = page.get_width()
+            boxes = [_Box(*text_page.get_rect(index)) for index in range(text_page.count_rects())]
+            for percent in _MIDDLE if len(boxes) >= 2 * _MIN_LINES else ():
+                gutter = width * percent / 100
+                columns = _columns(boxes, gutter)
+                if columns is not None and _is_prose(boxes, columns, gutter, text_page):
+                    spans = [
+                        (0.0, columns.top + 1, width, page.get_height()),
+                        (0.0, columns.bottom, gutter, columns.top),
+                        (gutter, columns.bottom, width, columns.top),
+                        (0.0, 0.0, width, columns.bottom - 1),
+                    ]
+                    found[number] = "\n".join(text_page.get_text_bounded(*span).strip() for span in spans)
+                    break
+            text_page.close()
+            page.close()
+    return found
+
+
+def _columns(boxes: Sequence[_Box], gutter: float) -> _Box | None:
+    """Return the bounds of two columns that no line between them crosses, and whose lines are drawn in turns."""
+    sides = [-1 if box.right <= gutter else 1 if box.left >= gutter else 0 for box in boxes]
+    right = [box for box, side in zip(boxes, sides, strict=True) if side == 1]
+    if min(sides.count(-1), len(right)) < _MIN_LINES:
+        return None
+    bounds = _Box(0, min(box.bottom for box in right), 0, max(box.top for box in right))
+    for box in sorted((box for box in boxes if box.right <= gutter), key=lambda box: -box.top):
+        if 0 < bounds.bottom - box.bottom < _MOST_LEADING * (box.top - box.bottom):
+            bounds = bounds._replace(bottom=box.bottom)
+    if any(
+        not side and box.top > bounds.bottom and box.bottom < bounds.top for box, side in zip(boxes, sides, strict=True)
+    ):
+        return None
+    turns = sum(1 for before, after in pairwise(sides) if (before, after) == (-1, 1))
+    return bounds if turns >= _MIN_INTERLEAVED * len(right) else None
+
+
+def _is_prose(boxes: Sequence[_Box], columns: _Box, gutter: float, text_page: Any) -> bool:
+    """Tell columns from a table: lines of like length, one a row on each side, that run on or are very many."""
+    within = [box for box in boxes if columns.bottom <= box.bottom and box.top <= columns.top]
+    halves = [[box for box in within if box.right <= gutter], [box for box in within if box.left >= gutter]]
+    fills = []
+    for half in halves:
+        rows = {round(box.bottom) for box in half}
+        if len(half) < _MIN_LINES or len(half) > 1.2 * len(rows):
+            return False
+        span = max(box.right for box in half) - min(box.left for box in half)
+        fills.append(median(box.right - box.left for box in half) / span)
+    texts = [[text_page.get_text_bounded(*box).strip() for box in half] for half in halves]
+    running = min(sum(text[:1].islower() for text in half) / len(half) for half in texts)
+    numeric = max(sum(bool(_NUMERIC.fullmatch(text)) for text in half) / len(half) for half in texts)
+    if numeric > _MOST_NUMERIC or min(fills) < _MIN_FILL:
+        return False
+    return running >= _MIN_RUNNING or min(map(len, halves)) >= _MANY_LINES

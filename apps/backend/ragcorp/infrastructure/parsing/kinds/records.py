@@ -1,0 +1,79 @@
+"""Files of records: tables as text, calendars and contacts."""
+
+import html
+import quopri
+import re
+from datetime import datetime
+
+from ragcorp.domain.documents import ParsedText, SourceFile
+from ragcorp.infrastructure.parsing import media_types
+from ragcorp.infrastructure.parsing.decoding import clean, text_of
+from ragcorp.infrastructure.parsing.extraction import Request, extract
+from ragcorp.infrastructure.parsing.kinds.markdown import paragraph, table
+from ragcorp.infrastructure.parsing.kinds.mending import mend
+from ragcorp.infrastructure.parsing.kinds.reading import Reading
+
+_SEPARATOR_LINE = re.compile(r'\A"?sep=(.)"?[^\S\n]*(?:\n|\Z)', re.IGNORECASE)
+_FOLD = re.compile(r"\r?\n[ \t]")
+_SOFT_BREAK = re.compile(r"=\r?\n")
+_LINE = re.compile(r"(?:[\w-]+\.)?([\w-]+)((?:;[^:\"]*(?:\"[^\"]*\")?)*):(.*)")
+_DATE = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d)(\d\d)\d\dZ?)?")
+_ESCAPE = re.compile(r"\\([\\,;nN])")
+_HEADINGS = ("SUMMARY", "FN")
+_UNSHOWN = frozenset(("BEGIN", "END", "VERSION", "PRODID", "UID", "DTSTAMP", "SEQUENCE", "CALSCALE", "METHOD", "REV"))
+_UNSHOWN |= frozenset(("PHOTO", "LOGO", "KEY", "N", "TRANSP", "CREATED", "LAST-MODIFIED", "ACTION", "TRIGGER"))
+_UNSHOWN |= frozenset(("TZID", "TZOFFSETFROM", "TZOFFSETTO", "TZNAME"))
+
+
+def read_csv(file: SourceFile, _: Reading) -> ParsedText:
+    """Return a table; a first line ``sep=;`` names the separator of Excel."""
+    text = clean(text_of(file))
+    named = _SEPARATOR_LINE.match(text)
+    separator = named.group(1) if named else "\t" if file.media_type == media_types.TSV else None
+    if separator:
+        return ParsedText(text=_table(text[named.end() if named else 0 :], separator))
+    found = extract(text.encode(), Request(media_type=media_types.CSV), "CSV")
+    return ParsedText(text=mend(found.text, escaped=True))
+
+
+def _table(text: str, separator: str) -> str:
+    import csv
+    import io
+
+    csv.field_size_limit(max(len(text), 1))
+    return table(csv.reader(io.StringIO(text), delimiter=separator))
+
+
+def read_records(file: SourceFile, _: Reading) -> ParsedText:
+    """Return an entry for each event, task or contact: its name as heading, its properties one a line."""
+    text = _FOLD.sub("", _SOFT_BREAK.sub("", text_of(file)))
+    entries: list[list[str]] = []
+    for line in text.splitlines():
+        found = _LINE.match(line)
+        if found is None:
+            continue
+        name, parameters, value = found.group(1).upper(), found.group(2).upper(), found.group(3)
+        if name == "BEGIN":
+            entries.append([])
+        if name in _UNSHOWN or name.startswith("X-") or not entries or not value.strip(" ;"):
+            continue
+        if "QUOTED-PRINTABLE" in parameters:
+            value = quopri.decodestring(value.encode()).decode(errors="replace")
+        shown = " ".join(_ESCAPE.sub(lambda found: " " if found.group(1) in "nN" else found.group(1), value).split())
+        shown = (
+            _DATE.sub(_shown_date, shown) if name.startswith("DT") or name in ("BDAY", "DUE", "COMPLETED") else shown
+        )
+        if name in _HEADINGS:
+            entries[-1].insert(0, f"## {shown}")
+        else:
+            entries[-1].append(paragraph(f"{name.capitalize()}: {html.unescape(shown)}"))
+    return ParsedText(text="\n\n".join("\n\n".join([*entry[:1], "\n".join(entry[1:])]) for entry in entries if entry))
+
+
+def _shown_date(found: re.Match[str]) -> str:
+    year, month, day, hour, minute = found.groups()
+    try:
+        datetime(int(year), int(month), int(day))  # noqa: DTZ001 - checks the numbers only
+    except ValueError:
+        return found.group()
+    return f"{day}/{month}/{year}" + (f" {hour}:{minute}" if hour else "")

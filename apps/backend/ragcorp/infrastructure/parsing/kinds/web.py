@@ -1,0 +1,108 @@
+"""Web pages, and what other readers turn into HTML."""
+
+import html
+import re
+from collections.abc import Iterator
+
+from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
+from ragcorp.infrastructure.parsing import media_types
+from ragcorp.infrastructure.parsing.decoding import text_of
+from ragcorp.infrastructure.parsing.extraction import Request, extract
+from ragcorp.infrastructure.parsing.kinds.mending import mend
+from ragcorp.infrastructure.parsing.kinds.reading import Reading, unread
+
+_META_CHARSET = re.compile(rb"charset\s{0,9}=\s{0,9}[\"']?\s{0,9}([\w.:-]{1,40})", re.IGNORECASE)
+_TAG = re.compile(r"<!--|<(/?)([a-z][a-z0-9]*)\b((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>", re.IGNORECASE)
+_OMITTED = frozenset({"meta", "link", "base"})
+_RAW = frozenset({"script", "style", "template"})
+_RENAMED = {"svg": "div", "text": "p", "noscript": "div"}
+_BLOCKS = frozenset(
+    {"div", "section", "article", "main", "form", "fieldset", "blockquote", "center", "table", "ul", "ol", "header"}
+    | {"footer", "aside", "details", "figure", "address"}
+)
+_INLINE = frozenset({"span", "font", "b", "i", "em", "strong", "u", "small", "a", "label"})
+_LEVELS = {"table": 4, "ul": 2, "ol": 2}
+"""How deep one element may nest those within it, where that is not one level."""
+_MOST_LEVELS = 40
+"""Kreuzberg 4.10 omits elements that are nested more than 63 deep."""
+_MOST_MISNESTED = 8
+_VALUE = re.compile(r"\bvalue\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
+_UNSHOWN_INPUT = re.compile(r"\btype\s*=\s*[\"']?(?:hidden|password|checkbox|radio|image|file)\b", re.IGNORECASE)
+_RAISED = re.compile(r"<(sup|sub)\b[^<>]*>([\d+\-()n]{1,12})</\1\s*>", re.IGNORECASE)
+_SIGNS = {
+    "sup": str.maketrans("0123456789+-()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ"),
+    "sub": str.maketrans("0123456789+-()n", "₀₁₂₃₄₅₆₇₈₉₊₋₍₎ₙ"),
+}
+
+
+def read_html(file: SourceFile, _: Reading) -> ParsedText:
+    declared = _META_CHARSET.search(file.content[:2048])
+    source = text_of(file, declared=declared.group(1).decode("ascii") if declared else None)
+    markdown, title = html_to_markdown(source)
+    frames = len(re.findall(r"<(?:iframe|object|embed)\b", source, re.IGNORECASE))
+    return ParsedText(text=markdown, title=title, unread=unread(UnreadKind.EMBEDDED_OBJECT, count=frames))
+
+
+def html_to_markdown(source: str) -> tuple[str, str | None]:
+    """Return Markdown and the ``<title>``."""
+    lowered = source.lower() if len(source.lower()) == len(source) else source
+    title = None
+    opening = lowered.find("<title")
+    head = lowered.find("<svg") if opening >= 0 else -1
+    start = lowered.find(">", opening) + 1 if opening >= 0 and not 0 <= head < opening else 0
+    closing = lowered.find("</title", start) if start else -1
+    if closing >= 0:
+        title = html.unescape(source[start:closing])
+        source = source[:opening] + source[closing + len("</title>") :]
+    body = _RAISED.sub(lambda found: found.group(2).translate(_SIGNS[found.group(1).lower()]), source)
+    body = "".join(_flattened(body))
+    return mend(extract(body.encode(), Request(media_type=media_types.HTML), "HTML").text, escaped=False), title
+
+
+def _flattened(source: str) -> Iterator[str]:
+    """Yield the source with shown values of inputs, without head tags (they become front matter) and deep nesting."""
+    open_tags: list[tuple[str, bool]] = []
+    depth = position = 0
+    kept = True
+    while found := _TAG.search(source, position):
+        yield source[position : found.start()]
+        position = found.end()
+        if found.group() == "<!--":
+            ending = source.find("-->", position)
+            position = ending + 3 if ending >= 0 else len(source)
+            continue
+        closes, name, rest = found.group(1), found.group(2).lower(), found.group(3)
+        if name in _RAW and not closes:
+            end = re.compile(rf"</{name}\s*>", re.IGNORECASE).search(source, position)
+            position = end.end() if end else len(source)
+        elif name == "input":
+            yield _shown_value(rest)
+        elif name in _RENAMED:
+            yield f"<{closes}{_RENAMED[name]}>"
+        elif name in _OMITTED:
+            continue
+        elif name not in _BLOCKS and name not in _INLINE:
+            yield found.group()
+        elif not closes:
+            kept = depth < _MOST_LEVELS
+            open_tags.append((name, kept))
+            depth += _LEVELS.get(name, 1)
+            yield found.group() if kept else _gap(name)
+        elif any(opened == name for opened, _ in open_tags[-_MOST_MISNESTED:]):
+            opened = ""
+            while opened != name:
+                opened, kept = open_tags.pop()
+                depth -= _LEVELS.get(opened, 1)
+            yield found.group() if kept else _gap(name)
+        else:
+            yield found.group()
+    yield source[position:]
+
+
+def _gap(name: str) -> str:
+    return "<br>" if name in _BLOCKS else ""
+
+
+def _shown_value(attributes: str) -> str:
+    value = None if _UNSHOWN_INPUT.search(attributes) else _VALUE.search(attributes)
+    return f" {next(filter(None, value.groups()), '')} " if value else ""

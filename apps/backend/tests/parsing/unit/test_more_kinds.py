@@ -1,0 +1,250 @@
+"""OpenDocument, RTF, books, notebooks, calendars, contacts, archives, tables as text, old encodings."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import pytest
+
+from ragcorp.domain.documents import SourceFile, UnreadKind, UnreadPart
+from ragcorp.domain.exceptions import InvalidInputError, UnreadableDocumentError
+from ragcorp.infrastructure.parsing.media_types import BY_SUFFIX
+from ragcorp.infrastructure.parsing.parser import _READERS, MultiFormatParser
+from support.parsing import samples
+from support.parsing.kinds import parse, parts_of, zipped
+
+SPANISH = "El niño compró piñones en Logroño, mañana será otro año."
+_URN = "urn:oasis:names:tc:opendocument:xmlns"
+SPACES = (
+    " ".join(
+        f'xmlns:{short}="{_URN}:{name}:1.0"'
+        for short, name in (
+            ("office", "office"),
+            ("text", "text"),
+            ("table", "table"),
+            ("style", "style"),
+            ("draw", "drawing"),
+            ("presentation", "presentation"),
+        )
+    )
+    + ' xmlns:dc="http://purl.org/dc/elements/1.1/"'
+)
+
+
+def odf(kind: str, body: str, *, styles: str = "", **parts: str) -> bytes:
+    content = (
+        f"<office:document-content {SPACES}><office:automatic-styles>{styles}</office:automatic-styles>"
+        f"<office:body><office:{kind}>{body}</office:{kind}></office:body></office:document-content>"
+    )
+    return zipped({"content.xml": content} | parts)
+
+
+def test_every_suffix_has_a_reader() -> None:
+    assert set(BY_SUFFIX.values()) == set(_READERS)
+
+
+# OpenDocument
+
+
+def test_a_text_of_libreoffice() -> None:
+    note = "<text:note-citation>1</text:note-citation><text:note-body><text:p>De 1998.</text:p></text:note-body>"
+    note = f"<text:note>{note}</text:note>"
+    comment = "<office:annotation><dc:creator>Ana</dc:creator><text:p>Revisar</text:p></office:annotation>"
+    deleted = "<text:tracked-changes><text:p>borrado</text:p></text:tracked-changes>"
+    levels = (
+        '<text:list-style style:name="L"><text:list-level-style-number text:level="1" style:num-format="1" '
+        'style:num-suffix="."/><text:list-level-style-number text:level="2" style:num-format="1" '
+        'text:display-levels="2"/></text:list-style>'
+    )
+    inner = "<text:list><text:list-item><text:p>sub</text:p></text:list-item></text:list>"
+    listed = (
+        f'<text:list text:style-name="L"><text:list-item><text:p>uno</text:p>{inner}</text:list-item>'
+        "<text:list-item><text:p>dos</text:p></text:list-item></text:list>"
+    )
+    table = (
+        "<table:table><table:table-row><table:table-cell><text:p>A</text:p></table:table-cell><table:table-cell>"
+        "<text:p>B</text:p></table:table-cell></table:table-row><table:table-row><table:table-cell "
+        'table:number-columns-repeated="2"><text:p>1</text:p></table:table-cell></table:table-row></table:table>'
+    )
+    body = (
+        f'{deleted}<text:h text:outline-level="1">Informe</text:h><text:p>Plazo:<text:s/>45<text:tab/>días{note}'
+        f"{comment}.</text:p>{listed}{table}"
+    )
+    parsed = parse("a.odt", odf("text", body, styles=levels, **{"Pictures/a.png": ""}))
+    assert parsed.title == "Informe"
+    assert parsed.text.split("\n\n") == [
+        "# Informe",
+        "Plazo: 45 días (nota: De 1998).",
+        "Comentario de Ana: Revisar",
+        "1. uno",
+        "1.1 sub",
+        "2. dos",
+        "| A | B |\n| --- | --- |\n| 1 | 1 |",
+    ]
+    assert parts_of(parsed) == {(UnreadKind.IMAGE, 1, ())}
+
+
+def test_a_sheet_of_libreoffice_has_shown_values() -> None:
+    styles = '<style:style style:name="h"><style:table-properties table:display="false"/></style:style>'
+
+    def sheet(name: str, style: str, *cells: str) -> str:
+        row = "".join(f"<table:table-cell><text:p>{cell}</text:p></table:table-cell>" for cell in cells)
+        padding = '<table:table-cell table:number-columns-repeated="16000"/>'
+        blank = f'<table:table-row table:number-rows-repeated="1048000">{padding}</table:table-row>'
+        rows = f"<table:table-row>{row}{padding}</table:table-row>{blank}"
+        return f'<table:table table:name="{name}" table:style-name="{style}">{rows}</table:table>'
+
+    body = sheet("Resumen", "v", "Margen", "44,5 %") + sheet("Sueldos", "h", "secreto")
+    parsed = parse("a.ods", odf("spreadsheet", body, styles=styles))
+    assert parsed.text == "## Resumen\n\n| Margen | 44,5 % |\n| --- | --- |"
+    assert parts_of(parsed) == {(UnreadKind.HIDDEN_SHEET, 1, ("Sueldos",))}
+
+
+def test_slides_of_libreoffice() -> None:
+    def slide(title: str, text: str, note: str) -> str:
+        box = "<draw:text-box><text:p>{}</text:p></draw:text-box>"
+        notes = f"<presentation:notes><draw:frame>{box.format(note)}</draw:frame></presentation:notes>"
+        heading = f'<draw:frame presentation:class="title">{box.format(title)}</draw:frame>'
+        return f"<draw:page><draw:frame>{box.format(text)}</draw:frame>{heading}{notes}</draw:page>"
+
+    parsed = parse("a.odp", odf("presentation", slide("Uno", "a", "n1") + slide("Dos", "b", "n2")))
+    pages = [parsed.text[start:end].strip() for start, end in pairwise([*parsed.page_starts, len(parsed.text)])]
+    assert pages == ["## Uno\n\na\n\nn1", "## Dos\n\nb\n\nn2"]
+
+
+def test_an_encrypted_document_of_libreoffice() -> None:
+    manifest = {"META-INF/manifest.xml": "<manifest><encryption-data/></manifest>"}
+    with pytest.raises(UnreadableDocumentError, match="password"):
+        parse("a.odt", odf("text", "", **manifest))
+
+
+# RTF, books, notebooks
+
+
+def test_rtf() -> None:
+    text = r"{\rtf1\ansi\ansicpg1252 La fianza del almac\'e9n asciende a 2.750 euros, a\u241?o 2014.\par Fin}"
+    assert parse("a.rtf", text.encode()).text == "La fianza del almacén asciende a 2.750 euros, año 2014.\n\nFin"
+
+
+def test_a_book() -> None:
+    content = zipped(
+        {
+            "META-INF/container.xml": '<container><rootfiles><rootfile full-path="b/c.opf"/></rootfiles></container>',
+            "b/c.opf": (
+                '<package xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata><dc:title>Guía</dc:title></metadata>'
+                '<manifest><item id="2" href="dos.xhtml"/><item id="1" href="uno%20a.xhtml"/></manifest>'
+                '<spine><itemref idref="1"/><itemref idref="2"/></spine></package>'
+            ),
+            "b/uno a.xhtml": "<html><body><h1>Uno</h1><p>Año</p></body></html>",
+            "b/dos.xhtml": "<html><body><ol><li><a href='x'>dos</a></li></ol></body></html>",
+        }
+    )
+    parsed = parse("a.epub", content)
+    assert (parsed.title, parsed.text) == ("Guía", "# Uno\n\nAño\n\n1. [dos](x)")
+
+
+def test_a_notebook() -> None:
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": ["# Análisis\n", "Del año"]},
+        {"cell_type": "code", "metadata": {}, "execution_count": 1, "source": "total = 3", "outputs": []},
+    ]
+    text = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    parsed = parse("a.ipynb", text.encode())
+    assert "# Análisis" in parsed.text
+    assert "```\ntotal = 3\n```" in parsed.text
+
+
+# calendars, contacts, tables as text
+
+
+def test_a_calendar() -> None:
+    event = (
+        "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART;TZID=Europe/Madrid:20260312T073000\r\n"
+        "SUMMARY:Reunión\\, con\r\n  proveedores\r\nLOCATION:Muelle 4\r\nDESCRIPTION:uno\\ndos\r\n"
+        "BEGIN:VALARM\r\nTRIGGER:-PT5M\r\nEND:VALARM\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+    )
+    assert parse("a.ics", event.encode()).text == (
+        "## Reunión, con proveedores\n\nDtstart: 12/03/2026 07:30\nLocation: Muelle 4\nDescription: uno dos"
+    )
+
+
+def test_a_contact() -> None:
+    card = (
+        "BEGIN:VCARD\nVERSION:2.1\nN:Aldana;Remedios\nFN;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:Remedios Alda=C3=B1a\n"
+        "TEL;WORK:976 123 456\nitem1.EMAIL:r@v.example\nEND:VCARD\n"
+    )
+    assert parse("a.vcf", card.encode()).text == "## Remedios Aldaña\n\nTel: 976 123 456\nEmail: r@v.example"
+
+
+@pytest.mark.parametrize(
+    ("filename", "text"),
+    [
+        ("a.csv", "sep=;\ncódigo;precio\nA-1;1200,5\n"),
+        ("a.csv", '"sep=|"\r\ncódigo|precio\r\nA-1|1200,5\r\n'),
+        ("a.csv", "sep=\t\ncódigo\tprecio\nA-1\t1200,5\n"),
+        ("a.tsv", 'código\tprecio\nA-1\t"1200,5"\n'),
+    ],
+)
+def test_tables_as_text(filename: str, text: str) -> None:
+    assert parse(filename, text.encode()).text == "| código | precio |\n| --- | --- |\n| A-1 | 1200,5 |"
+
+
+# archives
+
+
+def test_an_archive() -> None:
+    content = zipped(
+        {
+            "carpeta/a.docx": samples.docx_file(),
+            "b.txt": "mañana".encode("cp1252"),
+            "c.exe": b"\0",
+            "d.pdf": b"%PDF-1.7 roto",
+            "dentro.zip": zipped({"e.md": "# Hondo"}),
+            "__MACOSX/b.txt": "no",
+        }
+    )
+    parsed = parse("a.zip", content)
+    assert parsed.text.startswith("# carpeta/a.docx\n\n# Política de vacaciones")
+    assert "# b.txt\n\nmañana\n\n# dentro.zip\n\n# e.md\n\n# Hondo" in parsed.text
+    assert parts_of(parsed) == {(UnreadKind.MEMBER, 2, ("c.exe", "d.pdf")), (UnreadKind.IMAGE, 1, ())}
+
+
+def test_archives_within_archives_have_an_end() -> None:
+    content = zipped({"a.txt": "fondo"})
+    for _ in range(10):
+        content = zipped({"dentro.zip": content, "b.txt": "x"})
+    assert (UnreadKind.MEMBER, 1, ("dentro.zip",)) in parts_of(parse("a.zip", content))
+
+
+def test_a_zip_without_readable_members() -> None:
+    with pytest.raises(UnreadableDocumentError, match="no text"):
+        parse("a.zip", zipped({"a.exe": b"\0"}))
+    with pytest.raises(UnreadableDocumentError, match="damaged"):
+        parse("a.zip", b"PK\3\4")
+
+
+# encodings
+
+
+@pytest.mark.parametrize("encoding", ["cp850", "mac_roman", "cp1252", "cp437"])
+def test_old_encodings(encoding: str) -> None:
+    parsed = parse("a.txt", SPANISH.encode(encoding))
+    assert parsed.text == SPANISH
+    assert not parsed.unread
+
+
+def test_lines_in_two_encodings() -> None:
+    content = "Uno: reunión\n".encode() + "Dos: camión\n".encode("latin-1") + "reuniÃ³n\n".encode()
+    assert parse("a.txt", content).text == "Uno: reunión\nDos: camión\nreuniÃ³n\n"
+
+
+def test_damaged_characters_are_counted() -> None:
+    assert parts_of(parse("a.txt", "año \ufffd\ufffd".encode())) == {(UnreadKind.DAMAGED_TEXT, 2, ())}
+
+
+def test_unread_parts_are_counted_from_one() -> None:
+    for count, places in ((0, ()), (1, ("2", "4"))):
+        with pytest.raises(InvalidInputError):
+            UnreadPart(kind=UnreadKind.PAGE, count=count, places=places)
+    assert MultiFormatParser().parse(SourceFile.of_text("# x", media_type="text/markdown")).unread == ()

@@ -1,0 +1,129 @@
+"""PDF: pages without text, form fields, annotations, attached files and titles."""
+
+from __future__ import annotations
+
+import io
+
+import pypdf
+import pytest
+from fpdf import FPDF
+from PIL import Image
+from pypdf.annotations import Text
+from pypdf.generic import ArrayObject, DictionaryObject, NameObject, TextStringObject
+
+from ragcorp.domain.documents import UnreadKind
+from support.parsing.kinds import parse, parts_of
+
+
+def pdf_of(*pages: str | None, title: str = "") -> bytes:
+    """Pages with a text, an image (None) or nothing ("")."""
+    pdf = FPDF()
+    pdf.set_font("helvetica", size=11)
+    pdf.set_title(title)
+    for page in pages:
+        pdf.add_page()
+        if page is None:
+            pdf.image(Image.new("RGB", (50, 50), "red"))
+        elif page:
+            pdf.multi_cell(0, 6, page)
+    return bytes(pdf.output())
+
+
+def with_fields(content: bytes, fields: list[dict[str, str]]) -> bytes:
+    writer = pypdf.PdfWriter(clone_from=io.BytesIO(content))
+    widgets = ArrayObject()
+    for entries in fields:
+        values = {
+            NameObject(key): NameObject(value) if value.startswith("/") else TextStringObject(value)
+            for key, value in entries.items()
+        }
+        widget = DictionaryObject({NameObject("/Subtype"): NameObject("/Widget"), **values})
+        widgets.append(writer._add_object(widget))
+    writer.pages[0][NameObject("/Annots")] = widgets
+    writer.root_object[NameObject("/AcroForm")] = DictionaryObject({NameObject("/Fields"): widgets})
+    return written(writer)
+
+
+def written(writer: pypdf.PdfWriter) -> bytes:
+    buffer = io.BytesIO()
+    writer.write(buffer)
+    return buffer.getvalue()
+
+
+def test_pages_without_text_are_named() -> None:
+    parsed = parse("a.pdf", pdf_of("Página uno.", None, "Página tres.", None, ""))
+    assert parts_of(parsed) == {(UnreadKind.PAGE, 2, ("2", "4"))}
+    assert len(parsed.page_starts) == 5
+
+
+def test_form_fields() -> None:
+    fields = [
+        {"/FT": "/Tx", "/T": "nombre", "/V": "Titular comadreja"},
+        {"/FT": "/Ch", "/T": "plan", "/TU": "Plan elegido", "/V": "Plan nutria"},
+        {"/FT": "/Btn", "/T": "socio", "/V": "/Sí", "/AS": "/Sí"},
+        {"/FT": "/Btn", "/T": "baja", "/V": "/Off", "/AS": "/Off"},
+        {"/FT": "/Tx", "/T": "vacío", "/V": ""},
+    ]
+    parsed = parse("a.pdf", with_fields(pdf_of("Solicitud"), fields))
+    assert parsed.text == "Solicitud\n- nombre: Titular comadreja\n- Plan elegido: Plan nutria\n- socio: Sí"
+    assert parts_of(parsed) == set()
+
+
+def test_comments_and_attached_files() -> None:
+    writer = pypdf.PdfWriter(clone_from=io.BytesIO(pdf_of("Contrato", "Anexo")))
+    note = Text(rect=(50, 50, 90, 90), text="Falta la firma")
+    note[NameObject("/T")] = TextStringObject("Herminia")
+    writer.add_annotation(1, note)
+    writer.add_attachment("datos.csv", b"a;b\n1;2")
+    writer.add_attachment("cosa.bin", b"\0\0")
+    parsed = parse("a.pdf", written(writer))
+    assert parsed.text[parsed.page_starts[1] :].startswith(
+        "Anexo\n- Comentario de Herminia: Falta la firma\n\n# datos.csv"
+    )
+    assert parts_of(parsed) == {(UnreadKind.ATTACHMENT, 1, ("cosa.bin",))}
+
+
+def test_annotations_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(pypdf, "PdfReader", broken)
+    parsed = parse("a.pdf", with_fields(pdf_of("Solicitud"), [{"/FT": "/Tx", "/T": "n", "/V": "x"}]))
+    assert parts_of(parsed) == {(UnreadKind.ANNOTATION, 1, ())}
+
+
+@pytest.mark.parametrize("title", ["(anonymous)", "untitled", "Documento", "Microsoft Word - carta.doc"])
+def test_titles_that_programs_make_up(title: str) -> None:
+    assert parse("a.pdf", pdf_of("Texto", title=title)).title is None
+
+
+# two columns
+
+
+def lines_of(rows: list[tuple[str, str]], *, right: float = 110) -> bytes:
+    """Rows that are drawn line by line, left and right, below a title."""
+    pdf = FPDF()
+    pdf.set_font("helvetica", size=10)
+    pdf.add_page()
+    pdf.cell(0, 6, "Boletín de la cooperativa con un título que va de lado a lado de la página entera y sigue aún más")
+    for number, (before, after) in enumerate(rows):
+        pdf.text(12, 30 + 6 * number, before)
+        pdf.text(right, 30 + 6 * number, after)
+    return bytes(pdf.output())
+
+
+def test_two_columns_are_read_one_after_the_other() -> None:
+    rows = [(f"Izquierda {number} de la nutria", f"Derecha {number} de la comadreja") for number in range(30)]
+    text = parse("a.pdf", lines_of(rows)).text
+    places = [text.index("Boletín"), *(text.index(f"Izquierda {n} ") for n in range(30))]
+    places += [text.index(f"Derecha {n} ") for n in range(30)]
+    assert places == sorted(places)
+    assert text.count("nutria") == text.count("comadreja") == 30
+
+
+def test_a_table_keeps_its_rows() -> None:
+    rows = [(f"Concepto {number}", f"{number * 13},50 EUR") for number in range(30)]
+    text = parse("a.pdf", lines_of(rows)).text
+    assert "Concepto 3 39,50 EUR" in text
+    people = [(f"Persona número {number}", f"Cargo número {number}") for number in range(20)]
+    assert "Persona número 3 Cargo número 3" in parse("a.pdf", lines_of(people)).text

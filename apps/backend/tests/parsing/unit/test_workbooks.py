@@ -1,0 +1,149 @@
+"""Workbooks: values as they are shown, comments in their cells, hidden sheets named."""
+
+# ruff: noqa: DTZ001 - cells have no time zone
+
+from __future__ import annotations
+
+from datetime import datetime, time, timedelta
+
+import openpyxl
+import pytest
+from openpyxl.comments import Comment
+
+from ragcorp.domain.documents import UnreadKind
+from ragcorp.infrastructure.parsing.kinds.shown_values import shown
+from support.parsing.kinds import parse, part_of, parts_of, saved, with_parts
+
+
+@pytest.mark.parametrize(
+    ("value", "number_format", "expected"),
+    [
+        (0.4446673526263812, "0.0%", "44,5 %"),
+        (0.21, "0%", "21 %"),
+        (417, "00000", "00417"),
+        (2260.8, '#,##0.00 "€"', "2.260,80 €"),
+        (2260.8, "#,##0.00\\ [$€-C0A]", "2.260,80 €"),
+        (2260.8, "[$$-409]#,##0.00", "$2,260.80"),
+        (1234567.891, "#,##0", "1.234.568"),
+        (0.5, "#,##0.00", "0,50"),
+        (0.5, "#.##", ",5"),
+        (1234567, "#,##0,", "1.235"),
+        (-12.5, "0.0", "-12,5"),
+        (-12.5, "0.0;(0.0)", "(12,5)"),
+        (-12.5, "0.0;[Red]-0.0", "-12,5"),
+        (0, '0;-0;"nada"', "nada"),
+        (976123456, "000\\ 00\\ 00\\ 00", "976 12 34 56"),
+        (12345, "0.00E+00", "1,23E+04"),
+        (3, '0 "uds."', "3 uds."),
+        (2.675, "0.00", "2,68"),
+        (1200.5, "General", "1200.5"),
+        (95, "General", "95"),
+        (0.1 + 0.2, "General", "0.3"),
+        (1.5, "# ?/?", "1.5"),
+        ("texto", "@", "texto"),
+        (True, "General", "true"),
+        (datetime(2026, 3, 15), "dd/mm/yyyy", "15/03/2026"),
+        (datetime(2026, 3, 15), "mm-dd-yy", "15/03/2026"),
+        (datetime(2026, 3, 15, 9, 5), "d/m/yy h:mm", "15/3/26 9:05"),
+        (datetime(2026, 3, 15), "yyyy-mm-dd h:mm:ss", "2026-03-15"),
+        (datetime(2026, 3, 15), '[$-C0A]d "de" mmmm "de" yyyy;@', "15 de marzo de 2026"),
+        (datetime(2026, 3, 15), "[$-409]mmmm d\\, yyyy", "March 15, 2026"),
+        (datetime(2026, 3, 15), "dddd", "domingo"),
+        (datetime(2026, 3, 15, 17, 4), "h:mm AM/PM", "5:04 PM"),
+        (time(14, 5), "hh:mm", "14:05"),
+        (timedelta(hours=26, minutes=15), "[h]:mm", "26:15"),
+        (timedelta(hours=26, minutes=15), "[h]:mm:ss", "26:15:00"),
+        (timedelta(minutes=90), "[m]", "90"),
+    ],
+)
+def test_shown_values(value: object, number_format: str, expected: str) -> None:
+    assert shown(value, number_format) == expected
+
+
+def book(*rows: list[object]) -> openpyxl.Workbook:
+    made = openpyxl.Workbook()
+    for row in rows:
+        made.active.append(row)
+    return made
+
+
+def test_a_budget() -> None:
+    made = book(["PRESUPUESTO 2026"], [], ["Partida", "Importe", "%", "Fecha"], ["Publicidad", 9500, 0.196, None])
+    sheet = made.active
+    sheet.title = "Resumen"
+    sheet["B4"].number_format = '#,##0.00 "€"'
+    sheet["C4"].number_format = "0.0%"
+    sheet["D4"] = datetime(2026, 10, 12)
+    sheet["D4"].number_format = "dd/mm/yyyy"
+    sheet["B4"].comment = Comment("Pendiente de aprobar", "Lucía")
+    made.create_sheet("Febrero").append(["FAC-1207"])
+    hidden = made.create_sheet("Sueldos")
+    hidden.append(["secreto", 31200])
+    hidden.sheet_state = "hidden"
+    parsed = parse("a.xlsx", saved(made))
+    assert parsed.text == (
+        "## Resumen\n\nPRESUPUESTO 2026\n\n| Partida | Importe | % | Fecha |\n| --- | --- | --- | --- |\n"
+        "| Publicidad | 9.500,00 € (Comentario de Lucía: Pendiente de aprobar) | 19,6 % | 12/10/2026 |\n\n"
+        "## Febrero\n\n| FAC-1207 |\n| --- |"
+    )
+    assert parts_of(parsed) == {(UnreadKind.HIDDEN_SHEET, 1, ("Sueldos",))}
+
+
+@pytest.mark.parametrize(
+    "epoch", [openpyxl.utils.datetime.CALENDAR_WINDOWS_1900, openpyxl.utils.datetime.CALENDAR_MAC_1904]
+)
+def test_durations(epoch: datetime) -> None:
+    made = book(["Horas", timedelta(hours=26, minutes=15)])
+    made.epoch = epoch
+    made.active["B1"].number_format = "[h]:mm"
+    assert "| Horas | 26:15 |" in parse("a.xlsm", saved(made)).text
+
+
+def test_formulas_without_a_result_are_named() -> None:
+    parsed = parse("a.xlsx", saved(book(["Total", "=1+1"])))
+    assert parts_of(parsed) == {(UnreadKind.FORMULA, 1, ())}
+
+
+def test_a_workbook_that_openpyxl_refuses_is_read_without_its_hidden_sheets() -> None:
+    made = book(["uno", 1])
+    made.create_sheet("Sueldos").append(["secreto"])
+    made["Sueldos"].sheet_state = "veryHidden"
+    style = part_of(saved(made), "xl/styles.xml").replace("<left", '<left style="bogus"', 1)
+    parsed = parse("a.xlsx", with_parts(saved(made), {"xl/styles.xml": style}))
+    assert "uno" in parsed.text
+    assert "secreto" not in parsed.text
+    assert (UnreadKind.FORMATTING, 1, ()) in parts_of(parsed)
+
+
+def test_a_thread_of_comments_and_a_text_box() -> None:
+    made = book(["Partida", 5])
+    made.active["B1"].comment = Comment("[Threaded comment] Your version ...", "tc={1}")
+    thread = '<t><threadedComment ref="B1" personId="p"><text>Revisar</text></threadedComment></t>'
+    persons = '<personList><person displayName="Lucía" id="p"/></personList>'
+    drawing = "<wsDr><sp><txBody><p><r><t>Nota en un cuadro</t></r></p></txBody></sp></wsDr>"
+    content = with_parts(
+        saved(made),
+        {"xl/threads.xml": thread, "xl/persons.xml": persons, "xl/box.xml": drawing},
+        relations={
+            "xl/worksheets/sheet1.xml": [("threadedComment", "../threads.xml"), ("drawing", "../box.xml")],
+            "xl/workbook.xml": [("person", "persons.xml")],
+        },
+    )
+    text = parse("a.xlsx", content).text
+    assert "| Partida | 5 (Comentario de Lucía: Revisar) |" in text
+    assert "Nota en un cuadro" in text
+    assert "Threaded" not in text
+
+
+def test_a_workbook_of_excel_97() -> None:
+    xlwt = pytest.importorskip("xlwt")
+    made = xlwt.Workbook()
+    sheet = made.add_sheet("Datos")
+    sheet.write(0, 0, "Día")
+    sheet.write(0, 1, 0.21, xlwt.easyxf(num_format_str="0%"))
+    sheet.write(1, 0, datetime(2026, 3, 15), xlwt.easyxf(num_format_str="DD/MM/YYYY"))
+    made.add_sheet("Sueldos").write(0, 0, "secreto")
+    made.get_sheet(1).visibility = 1
+    parsed = parse("a.xls", saved(made))
+    assert parsed.text == "## Datos\n\n| Día | 21 % |\n| --- | --- |\n| 15/03/2026 |  |"
+    assert parts_of(parsed) == {(UnreadKind.HIDDEN_SHEET, 1, ("Sueldos",))}
