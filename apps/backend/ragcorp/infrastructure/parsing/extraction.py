@@ -50,7 +50,7 @@ def shielded(kind: str) -> Iterator[None]:
 
 
 def unpack_pdfium() -> None:
-    """Let kreuzberg write its PDFium to the temporary folder, as it does with the first PDF: a child may write nothing."""
+    """Let kreuzberg write its PDFium to the temporary folder, which it does once, and a confined child may not."""
     with suppress(MissingExtraError, UnreadableDocumentError):
         extract(b"%PDF-1.4", Request(media_type="application/pdf", properties=False), "PDF")
 
