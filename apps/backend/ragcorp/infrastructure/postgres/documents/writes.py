@@ -22,9 +22,6 @@ from ragcorp.infrastructure.postgres.tables.attributes import attribute_values
 from ragcorp.infrastructure.postgres.tables.embedded import CHUNKS
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
-STATEMENT_ROWS = 1000
-"""Chunks per statement: all those of a large document would exceed the statement timeout."""
-
 FIND_NAMES = """
     SELECT external_id FROM documents WHERE workspace = %(workspace)s AND external_id = ANY(%(external_ids)s)
 """
@@ -248,8 +245,7 @@ async def _write_contents(
             )
             for chunk, index_hash in zip(write.chunks, write.index_hashes, strict=True)
         ]  # fmt: skip
-    for start in range(0, len(rows), STATEMENT_ROWS):
-        await insert_rows(cursor, "chunks", CHUNK_COLUMNS, rows[start : start + STATEMENT_ROWS])
+    await insert_rows(cursor, "chunks", CHUNK_COLUMNS, rows)
     await reuse_or_enqueue(cursor, CHUNKS, list(writes))
     await refresh_document_vectors(connection, list(writes))
     await write_structures(

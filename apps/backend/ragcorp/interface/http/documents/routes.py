@@ -14,7 +14,6 @@ from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.interface.http.call import Call, CurrentCall, json_response, operations
 from ragcorp.interface.http.documents.schema import BulkDocument, DocumentBody, DocumentForm, DocumentPage
 from ragcorp.interface.http.documents.upload import FORM, document_of, read_document
-from ragcorp.interface.http.protocol.bodies import allow_indexing
 from ragcorp.interface.http.protocol.descriptions import content, problems, reference, request_body
 from ragcorp.interface.http.protocol.document_names import base_name, disposition, external_id_of
 from ragcorp.interface.http.protocol.json_body import parse_model
@@ -23,8 +22,6 @@ from ragcorp.interface.http.streams.line_stream import OUTCOMES, LineHandler, Li
 from ragcorp.interface.shapes import documents as shapes
 
 BATCH_DOCUMENTS = 64
-QUEUE = 2
-"""How long a file that is slow to read waits for its turn: so many times as long as another one may take."""
 
 DESCRIPTION = """\
 Each line is a document: `external_id` and the fields of PUT. Each is answered by a line
@@ -134,8 +131,8 @@ async def get_document_content(external_id: ExternalId, call: CurrentCall) -> Re
     responses=problems(404, 409, 422, 503),
 )
 async def restore_document(external_id: ExternalId, call: CurrentCall) -> Response:
-    call.allow_reading()
-    result = await call.use_cases.restore.restore(external_id_of(external_id), principal=call.principal)
+    async with call.indexing():
+        result = await call.use_cases.restore.restore(external_id_of(external_id), principal=call.principal)
     return call.written(shapes.stored(result), created=False, wake=result.pending > 0)
 
 
@@ -156,25 +153,13 @@ async def get_document(external_id: ExternalId, call: CurrentCall) -> Response:
 async def put_document(external_id: ExternalId, call: CurrentCall) -> Response:
     call.slot.work_in_parts()
     document = await read_document(call, external_id_of(external_id))
-    result = await call.unless_disconnected(_ingested(document, call))
-    return _stored(result, call)
+    return _stored(await call.ingest(document), call)
 
 
 @router.delete(DOCUMENT, summary="Delete a document", status_code=204, response_class=Response, responses=FOUND)
 async def delete_document(external_id: ExternalId, call: CurrentCall) -> Response:
     await call.use_cases.delete.delete(external_id_of(external_id), principal=call.principal)
     return Response(status_code=204)
-
-
-async def _ingested(document: IngestRequest, call: Call) -> IngestResult:
-    """Store a document. One that may be slow to read waits for its turn without a slot that others could use."""
-    ingest, limits = call.use_cases.ingest, call.limits
-    slow = ingest.preparation.is_slow(document.file)
-    call.allow(None)
-    wait_seconds = QUEUE * limits.reading_seconds if slow else limits.admission_wait_seconds
-    async with call.slot.upload(slow=slow, wait_seconds=wait_seconds):
-        allow_indexing(call.request, limits, size=len(document.file.content), slow=slow)
-        return await ingest.ingest(document, principal=call.principal)
 
 
 def _selection(query: Selection, call: Call, *, deleted: bool = False) -> DocumentSelection:
