@@ -174,7 +174,10 @@ class DocumentAttributes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A stored document without its text. ``chunks`` and ``pending`` count passages and missing vectors."""
+    """A stored document without its text.
+
+    ``chunks`` and ``pending`` count passages and missing vectors; ``unread``: parts of the file that were not read.
+    """
 
     id: UUID
     external_id: str
@@ -188,6 +191,7 @@ class Document:
     created_at: datetime
     updated_at: datetime
     deleted_at: datetime | None = None
+    unread: tuple[UnreadPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

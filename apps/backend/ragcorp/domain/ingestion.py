@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from ragcorp.domain.documents import DocumentAttributes, IngestStatus, SourceFile
+from ragcorp.domain.documents import DocumentAttributes, IngestStatus, SourceFile, UnreadPart
 from ragcorp.domain.exceptions import RagcorpError
 
 
@@ -18,13 +18,18 @@ class IngestRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestResult:
-    """The result of ingesting a document. ``pending`` counts chunks without a vector; full text finds them already."""
+    """The result of ingesting a document.
+
+    ``pending`` counts chunks without a vector; full text finds them already. ``unread``: parts of the file that were
+    not read.
+    """
 
     external_id: str
     document_id: UUID
     status: IngestStatus
     chunks: int
     pending: int
+    unread: tuple[UnreadPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

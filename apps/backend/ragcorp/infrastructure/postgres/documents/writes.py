@@ -14,6 +14,7 @@ from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.array_insert import insert_rows
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
+from ragcorp.infrastructure.postgres.documents.unread import unread_values
 from ragcorp.infrastructure.postgres.embeddings.document_vectors import refresh_document_vectors
 from ragcorp.infrastructure.postgres.embeddings.new_texts import reserve_ids, reuse_or_enqueue
 from ragcorp.infrastructure.postgres.structure.writes import StoredStructure, write_structures
@@ -37,6 +38,7 @@ LOCK_EXISTING = """
 COLUMNS = (
     "title", "path", "text", "page_starts", "metadata", "language", "artifact_type", "sensitivity", "visibility_scope",
     "owner", "occurred_at", "content_hash", "chunker", "chunk_count", "media_type", "filename", "size_bytes",
+    "unread",
 )  # fmt: skip
 
 INSERT_DOCUMENT = f"""
@@ -148,6 +150,7 @@ async def save_documents(
                 status=status,
                 chunks=chunk_count,
                 pending=pending.get(document_id, 0),
+                unread=write.parsed.unread,
             )
         )
     return outcomes
@@ -216,6 +219,7 @@ def _document_row(write: DocumentWrite, document_id: UUID, workspace: str) -> di
         "media_type": write.source.media_type,
         "filename": write.source.filename,
         "size_bytes": len(write.source.content),
+        "unread": Jsonb(unread_values(write.parsed.unread)),
     }
 
 

@@ -20,14 +20,13 @@ from ragcorp.interface.http.protocol.json_body import parse_model
 from ragcorp.interface.http.protocol.models import Selection
 from ragcorp.interface.http.streams.line_stream import OUTCOMES, LineHandler, LineStream, line_body
 from ragcorp.interface.shapes import documents as shapes
-from ragcorp.interface.shapes.values import filled
 
 BATCH_DOCUMENTS = 64
 
 DESCRIPTION = """\
 Each line is a document: `external_id` and the fields of PUT. Each is answered by a line
-`{"line", "external_id", "status"}` or `{"line", "external_id", "error": {"code", "detail", "errors"}}`, and all of them
-by a last one `{"summary": {"created", "updated", "unchanged", "failed"}}`: an answer without it broke off.
+`{"line", "external_id", "status", "unread"}` or `{"line", "external_id", "error": {"code", "detail", "errors"}}`, and
+all of them by a last one `{"summary": {"created", "updated", "unchanged", "failed"}}`: an answer without it broke off.
 A bad line stops no other one, and a line of a name that came before is a later write of it. The same request may be
 sent again: what is stored already is `unchanged`. Read the answer while you send: where more than 4 MB of it wait to be
 read, no more lines are taken, and after a minute the connection closes. When you leave, the batch in hand is stored.
@@ -134,7 +133,7 @@ async def get_document_content(external_id: ExternalId, call: CurrentCall) -> Re
 async def restore_document(external_id: ExternalId, call: CurrentCall) -> Response:
     async with call.indexing():
         result = await call.use_cases.restore.restore(external_id_of(external_id), principal=call.principal)
-    return call.written(filled(shapes.Stored, result), created=False, wake=result.pending > 0)
+    return call.written(shapes.stored(result), created=False, wake=result.pending > 0)
 
 
 @router.get(DOCUMENT, summary="Describe a document", response_model=shapes.StoredDocument, responses=FOUND)
@@ -169,7 +168,7 @@ def _selection(query: Selection, call: Call, *, deleted: bool = False) -> Docume
 
 def _stored(result: IngestResult, call: Call) -> Response:
     created = result.status is IngestStatus.CREATED
-    return call.written(filled(shapes.Stored, result), created=created, wake=result.pending > 0)
+    return call.written(shapes.stored(result), created=created, wake=result.pending > 0)
 
 
 def _content_type(original: SourceFile) -> str:
