@@ -27,7 +27,9 @@ _MOST_LEVELS = 40
 """Kreuzberg 4.10 omits elements that are nested more than 63 deep."""
 _MOST_MISNESTED = 8
 _VALUE = re.compile(r"\bvalue\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
-_UNSHOWN_INPUT = re.compile(r"\btype\s*=\s*[\"']?(?:hidden|password|checkbox|radio|image|file)\b", re.IGNORECASE)
+_UNSHOWN_INPUT = re.compile(r"\btype\s*=\s*[\"']?(?:hidden|password|image|file)\b", re.IGNORECASE)
+_BOX = re.compile(r"\btype\s*=\s*[\"']?(?:checkbox|radio)\b", re.IGNORECASE)
+_CHECKED = re.compile(r"(?<![\w-])checked\b(?!-)", re.IGNORECASE)
 _RAISED = re.compile(r"<(sup|sub)\b[^<>]*>([\d+\-()n]{1,12})</\1\s*>", re.IGNORECASE)
 _SIGNS = {
     "sup": str.maketrans("0123456789+-()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ"),
@@ -104,5 +106,7 @@ def _gap(name: str) -> str:
 
 
 def _shown_value(attributes: str) -> str:
+    if _BOX.search(attributes):
+        return " ☒ " if _CHECKED.search(attributes) else " ☐ "
     value = None if _UNSHOWN_INPUT.search(attributes) else _VALUE.search(attributes)
     return f" {next(filter(None, value.groups()), '')} " if value else ""

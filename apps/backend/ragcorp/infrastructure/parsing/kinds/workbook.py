@@ -11,6 +11,7 @@ from typing import Any
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
 from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.extraction import Request, extract, shielded
+from ragcorp.infrastructure.parsing.kinds.labels import comment
 from ragcorp.infrastructure.parsing.kinds.markdown import paragraph, table
 from ragcorp.infrastructure.parsing.kinds.mending import mend
 from ragcorp.infrastructure.parsing.kinds.package import Package, attribute, child, children, local, paragraphs
@@ -122,7 +123,7 @@ def _notes(package: Package, sheet: str, persons: Mapping[str, str]) -> dict[str
 
 def _note(author: str, text: str) -> str:
     text = " ".join(text.split())
-    return f"Comentario de {author}: {text.removeprefix(f'{author}:').strip()}" if author else f"Comentario: {text}"
+    return comment(author, text.removeprefix(f"{author}:").strip())
 
 
 def read_xls(file: SourceFile, _: Reading) -> ParsedText:
