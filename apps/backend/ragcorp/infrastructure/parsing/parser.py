@@ -14,7 +14,6 @@ from ragcorp.domain.exceptions import (
 )
 from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.decoding import clean, text_of
-from ragcorp.infrastructure.parsing.extraction import PanickedError
 from ragcorp.infrastructure.parsing.kinds.archives import read_epub, read_zip
 from ragcorp.infrastructure.parsing.kinds.mail import read_email, read_msg
 from ragcorp.infrastructure.parsing.kinds.open_document import read_odf
@@ -82,14 +81,10 @@ _MOST_FILES = 2_000
 
 
 class MultiFormatParser:
-    """Text, Markdown and source code are decoded here; other kinds need the extra ``parsers`` (kreuzberg, mammoth).
+    """Text, Markdown and source code are decoded here; most other kinds need the extra ``parsers``."""
 
-    Without ``properties`` those of a PDF are not read: their dates are a cause of panics in kreuzberg 4.10.
-    """
-
-    def __init__(self, *, max_characters: int = MAX_CHARACTERS, properties: bool = True) -> None:
+    def __init__(self, *, max_characters: int = MAX_CHARACTERS) -> None:
         self._max_characters = max_characters
-        self._properties = properties
 
     @property
     def suffixes(self) -> frozenset[str]:
@@ -118,8 +113,6 @@ class MultiFormatParser:
                 return None
             try:
                 return self._parse(inner, nesting=nesting + 1, left=left)
-            except PanickedError:
-                raise
             except (UnreadableDocumentError, UnsupportedMediaTypeError, PayloadTooLargeError, MissingExtraError):
                 return None
 
@@ -127,7 +120,7 @@ class MultiFormatParser:
         if media_type.startswith("text/") and len(file.content) > 4 * self._max_characters:
             raise too_large(self._max_characters)
         plain = self.is_plain(file.filename)
-        reading = Reading(max_characters=self._max_characters, member=member, properties=self._properties)
+        reading = Reading(max_characters=self._max_characters, member=member)
         reader = _READERS[media_type]
         found = _read_code(file) if plain else reader(replace(file, media_type=media_type), reading)
         if len(found.text) > self._max_characters:

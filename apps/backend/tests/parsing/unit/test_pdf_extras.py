@@ -137,6 +137,43 @@ def test_titles_that_programs_make_up(title: str) -> None:
     assert parse("a.pdf", pdf_of("Texto", title=title)).title is None
 
 
+# the text layer
+
+
+def test_values_on_neighbouring_lines_are_not_joined() -> None:
+    pdf = FPDF()
+    pdf.set_font("helvetica", size=10)
+    pdf.add_page()
+    for number, line in enumerate(["400.01", "3", "600.01", "5", "0085648100380", "0085648100303"]):
+        pdf.text(20, 30 + 5 * number, line)
+    assert parse("a.pdf", bytes(pdf.output())).text.split() == [
+        "400.01", "3", "600.01", "5", "0085648100380", "0085648100303"
+    ]  # fmt: skip
+
+
+def test_headings_are_larger_or_bold() -> None:
+    pdf = FPDF()
+    pdf.add_page()
+    for size, style, line in (
+        (16, "", "Contrato de obra"),
+        (10, "B", "Primera. Objeto"),
+        (10, "", "El contratista levanta una nave de tres plantas en la parcela del municipio de Logroño."),
+        (10, "", "Segunda línea del texto que sigue con más detalles de la misma nave y de su cubierta."),
+    ):
+        pdf.set_font("helvetica", style, size)
+        pdf.cell(0, 8, line, new_x="LMARGIN", new_y="NEXT")
+    text = parse("a.pdf", bytes(pdf.output())).text
+    assert [line for line in text.split("\n") if line.startswith("#")] == ["## Contrato de obra", "## Primera. Objeto"]
+
+
+def test_text_beyond_the_edge_of_the_page_is_read() -> None:
+    pdf = FPDF()
+    pdf.set_font("helvetica", size=10)
+    pdf.add_page()
+    pdf.text(190, 30, "importe de la comadreja 340")
+    assert "comadreja 340" in parse("a.pdf", bytes(pdf.output())).text
+
+
 # two columns
 
 

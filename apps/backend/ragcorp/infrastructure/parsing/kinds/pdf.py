@@ -9,17 +9,13 @@ from typing import Any
 
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
 from ragcorp.domain.exceptions import UnreadableDocumentError
-from ragcorp.infrastructure.markdown_blocks import MAX_HEADING_CHARACTERS, plain_heading
-from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.decoding import clean
-from ragcorp.infrastructure.parsing.extraction import Request, extract, shielded
-from ragcorp.infrastructure.parsing.kinds.columns import reordered_pages
+from ragcorp.infrastructure.parsing.extraction import shielded
 from ragcorp.infrastructure.parsing.kinds.form_fields import FormField, filled, form_fields, printed_labels
+from ragcorp.infrastructure.parsing.kinds.pdf_text import text_layer
 from ragcorp.infrastructure.parsing.kinds.reading import Reading, Unread, read_members, unread
-from ragcorp.infrastructure.parsing.limits import too_large
 from ragcorp.infrastructure.parsing.page_text import join_pages
 
-_HEADING_LINE = re.compile(rf"^#{{1,6}} (.{{1,{MAX_HEADING_CHARACTERS}}})$", re.MULTILINE)
 _EMPTY_TITLES = frozenset(
     {"untitled", "(untitled)", "anonymous", "(anonymous)", "unspecified", "(unspecified)", "sin título", "title"}
     | {"powerpoint presentation", "presentación de powerpoint", "document", "documento"}
@@ -41,17 +37,9 @@ class _Extras:
 
 
 def read_pdf(file: SourceFile, reading: Reading) -> ParsedText:
-    """Read the text layer page by page, with the values of form fields at their labels, and comments at the end.
-
-    Kreuzberg's Markdown of a PDF loses single headings and shows prose as tables, so that it only tells which
-    lines look like headings.
-    """
-    found = extract(file.content, Request(media_type=media_types.PDF, properties=reading.properties), "PDF")
-    if sum(map(len, found.pages)) > reading.max_characters:
-        raise too_large(reading.max_characters)
+    """Read the text layer page by page, with the values of form fields at their labels, and comments at the end."""
     with shielded("PDF"):
-        found.pages[:] = _in_reading_order(file.content, found.pages)
-    headings = {plain_heading(line) for line in _HEADING_LINE.findall(found.text)}
+        found = text_layer(file.content, max_characters=reading.max_characters)
     empty = [number for number, page in enumerate(found.pages) if not clean(page).strip()]
     extras = _extras(file.content, empty)
     with shielded("PDF"):
@@ -65,7 +53,7 @@ def read_pdf(file: SourceFile, reading: Reading) -> ParsedText:
         )
         for number, page in enumerate(found.pages)
     ]
-    text, starts = join_pages(pages, headings)
+    text, starts = join_pages(pages, set(map(clean, found.headings)))
     sections, left_out = read_members(extras.files, reading, UnreadKind.ATTACHMENT)
     text = "\n\n".join([text, *map(clean, sections)])
     if not clean(text).strip():
@@ -77,11 +65,6 @@ def read_pdf(file: SourceFile, reading: Reading) -> ParsedText:
     scanned = [str(number + 1) for number in empty if number not in extras.blank]
     left_out = unread(UnreadKind.PAGE, *scanned) + extras.unread + left_out
     return ParsedText(text=text, title=real_title(found.title), page_starts=starts, unread=left_out)
-
-
-def _in_reading_order(data: bytes, pages: list[str]) -> list[str]:
-    reordered = reordered_pages(data)
-    return [reordered.get(number, page) for number, page in enumerate(pages)]
 
 
 def _extras(data: bytes, empty: list[int]) -> _Extras:

@@ -11,11 +11,10 @@ _MOST_PLACES = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """``member`` reads a file inside the file; None if it cannot be read. ``properties``: read those of a PDF."""
+    """``member`` reads a file inside the file; None if it cannot be read."""
 
     max_characters: int
     member: Callable[[SourceFile], ParsedText | None]
-    properties: bool = True
 
 
 Reader = Callable[[SourceFile, Reading], ParsedText]
