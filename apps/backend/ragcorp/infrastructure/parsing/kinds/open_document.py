@@ -12,7 +12,7 @@ from ragcorp.infrastructure.parsing.kinds.numbering import Level, NumberedList
 from ragcorp.infrastructure.parsing.kinds.package import Element, Package, attribute, child, children, local, within
 from ragcorp.infrastructure.parsing.kinds.pdf import real_title
 from ragcorp.infrastructure.parsing.kinds.reading import Reading, unread
-from ragcorp.infrastructure.parsing.kinds.workbook import sheet_section
+from ragcorp.infrastructure.parsing.kinds.sheets import sheet_section
 from ragcorp.infrastructure.parsing.limits import check_archive, corrupt, encrypted
 
 _NO_TEXT = frozenset({"tracked-changes", "note", "annotation", "forms", "frame", "custom-shape", "sequence-decls"})
