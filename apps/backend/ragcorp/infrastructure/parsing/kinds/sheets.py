@@ -26,7 +26,11 @@ class Merged(NamedTuple):
 
 
 def sheet_section(name: str, rows: Iterable[Sequence[str]], merged: Sequence[Merged] = ()) -> str:
-    """Return a sheet as a heading and its tables.
+    return "\n\n".join([f"## {name}", *sheet_blocks(rows, merged)])
+
+
+def sheet_blocks(rows: Iterable[Sequence[str]], merged: Sequence[Merged] = ()) -> Iterator[str]:
+    """Yield the tables and the lines above them.
 
     A value that is merged over several rows stands in each. A blank row ends a table where headings follow it.
     """
@@ -35,18 +39,19 @@ def sheet_section(name: str, rows: Iterable[Sequence[str]], merged: Sequence[Mer
     for area in merged:
         _repeat_down(cells, area)
     wide = {area.top for area in merged if area.right > area.left}
-    blocks = [f"## {name}"]
-    for part in _tables(cells):
+    parts = list(_tables(cells))
+    for part in parts:
         leftmost = min(next(place for place, cell in enumerate(cells[row]) if cell) for row in part)
-        titles = [row for row in _leading(part, cells, leftmost) if len(part) > 1]
+        titles = list(_leading(part, cells, leftmost))
         if len(titles) == len(part):
-            titles = []
+            titles = titles if len(parts) > 1 else []
         body = part[len(titles) :]
-        blocks += [paragraph(cells[row][leftmost]) for row in titles]
+        yield from (paragraph(cells[row][leftmost]) for row in titles)
+        if not body:
+            continue
         depth = _heading_rows(body, cells, wide)
         spread = [_spread(cells[row], [area for area in merged if area.top == row]) for row in body[:depth]]
-        blocks.append(table([*_one_heading(spread), *(cells[row] for row in body[depth:])]))
-    return "\n\n".join(filter(None, blocks))
+        yield table([*_one_heading(spread), *(cells[row] for row in body[depth:])])
 
 
 def _tables(cells: Sequence[Row]) -> Iterator[list[int]]:
