@@ -115,6 +115,7 @@ class ParsedText:
     ``page_starts`` holds, for paged formats, the character offset in ``text`` at which each page starts
     (page 1 first, ascending); empty for others. ``title`` is the one found in the file, if any. ``plain``: the text
     is not Markdown, whatever it looks like: a ``#`` starts a comment. ``unread``: what the file has beside the text.
+    ``parts``: the files inside it, which are documents of their own; their names are relative paths.
     """
 
     text: str
@@ -122,6 +123,7 @@ class ParsedText:
     page_starts: tuple[int, ...] = ()
     plain: bool = False
     unread: tuple[UnreadPart, ...] = ()
+    parts: tuple[SourceFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +176,11 @@ class DocumentAttributes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A stored document without its text. ``chunks`` and ``pending`` count passages and missing vectors."""
+    """A stored document without its text.
+
+    ``chunks`` and ``pending`` count passages and missing vectors. ``part_of``: the external_id of the document whose
+    file holds this one's; ``parts``: those of the documents in its own file, if they were read.
+    """
 
     id: UUID
     external_id: str
@@ -188,6 +194,8 @@ class Document:
     created_at: datetime
     updated_at: datetime
     deleted_at: datetime | None = None
+    part_of: str | None = None
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,13 +18,18 @@ class IngestRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestResult:
-    """The result of ingesting a document. ``pending`` counts chunks without a vector; full text finds them already."""
+    """The result of ingesting a document.
+
+    ``pending`` counts chunks without a vector, those of its parts included; full text finds them already. ``parts``
+    counts the documents made of the files inside its file.
+    """
 
     external_id: str
     document_id: UUID
     status: IngestStatus
     chunks: int
     pending: int
+    parts: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
