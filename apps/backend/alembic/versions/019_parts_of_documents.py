@@ -5,7 +5,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "019"
-down_revision = "017"
+down_revision = "018"
 branch_labels = None
 depends_on = None
 
