@@ -178,8 +178,9 @@ class DocumentAttributes:
 class Document:
     """A stored document without its text.
 
-    ``chunks`` and ``pending`` count passages and missing vectors. ``part_of``: the external_id of the document whose
-    file holds this one's; ``parts``: those of the documents in its own file, if they were read.
+    ``chunks`` and ``pending`` count passages and missing vectors; ``unread``: parts of the file that were not read.
+    ``part_of``: the external_id of the document whose file holds this one's; ``parts``: those of the documents made of
+    the files inside its own, if they were read.
     """
 
     id: UUID
@@ -194,6 +195,7 @@ class Document:
     created_at: datetime
     updated_at: datetime
     deleted_at: datetime | None = None
+    unread: tuple[UnreadPart, ...] = ()
     part_of: str | None = None
     parts: tuple[str, ...] = ()
 

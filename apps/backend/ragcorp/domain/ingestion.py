@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from ragcorp.domain.documents import DocumentAttributes, IngestStatus, SourceFile
+from ragcorp.domain.documents import DocumentAttributes, IngestStatus, SourceFile, UnreadPart
 from ragcorp.domain.exceptions import RagcorpError
 
 
@@ -20,8 +20,8 @@ class IngestRequest:
 class IngestResult:
     """The result of ingesting a document.
 
-    ``pending`` counts chunks without a vector, those of its parts included; full text finds them already. ``parts``
-    counts the documents made of the files inside its file.
+    ``pending`` counts chunks without a vector, those of its parts included; full text finds them already. ``unread``:
+    parts of the file that were not read. ``parts`` counts the documents made of the files inside it.
     """
 
     external_id: str
@@ -29,6 +29,7 @@ class IngestResult:
     status: IngestStatus
     chunks: int
     pending: int
+    unread: tuple[UnreadPart, ...] = ()
     parts: int = 0
 
 

@@ -11,6 +11,7 @@ from ragcorp.domain.files.part_names import distinct_names
 from ragcorp.domain.files.source_paths import PATH_KEYS, shown_path
 from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.ports.storage import DocumentWrite
+from ragcorp.domain.unread import merged
 
 MAX_DEPTH = 4
 MAX_PARTS = 1_000
@@ -18,6 +19,7 @@ MAX_BYTES = 100 << 20
 _LEAST_ROOM = 20
 """Characters of a part's name; a document with a longer name of its own has no parts."""
 _ARCHIVES = frozenset({"application/zip"})
+_FILES = frozenset({UnreadKind.ATTACHMENT, UnreadKind.MEMBER})
 
 Prepare = Callable[[IngestRequest], Awaitable[tuple[DocumentWrite, Sequence[SourceFile]]]]
 """Returns the document of a file, and the files inside it."""
@@ -27,7 +29,7 @@ Prepare = Callable[[IngestRequest], Awaitable[tuple[DocumentWrite, Sequence[Sour
 class PartsOfFile:
     """Prepares the files inside one uploaded file, at any depth, until a limit is reached.
 
-    Those that cannot be read are named as unread in the document of the file that they are in.
+    The document of the uploaded file names what could not be read of them, as does each of those in between.
     """
 
     prepare: Prepare
@@ -49,6 +51,7 @@ class PartsOfFile:
         """Prepare the files inside one file; return its document, which names those that were not read."""
         room = max(_LEAST_ROOM, MAX_EXTERNAL_ID - len(outer.external_id) - 1)
         left_out: list[str] = []
+        unread = list(outer.parsed.unread)
         for name, file in zip(distinct_names((file.filename for file in files), room=room), files, strict=True):
             within = depth <= MAX_DEPTH and len(self.writes) < MAX_PARTS and self.size + len(file.content) <= MAX_BYTES
             if not within or asyncio.get_running_loop().time() >= deadline:
@@ -64,11 +67,21 @@ class PartsOfFile:
             place = len(self.writes)
             self.writes.append(write)
             self.writes[place] = await self._read(write, inside, depth=depth + 1, deadline=deadline)
-        if not left_out:
-            return outer
-        kind = UnreadKind.MEMBER if outer.source.media_type in _ARCHIVES else UnreadKind.ATTACHMENT
-        named = UnreadPart(kind=kind, count=len(left_out), places=tuple(left_out))
-        return replace(outer, parsed=replace(outer.parsed, unread=(*outer.parsed.unread, named)))
+            unread += _within(file.filename, self.writes[place].parsed.unread)
+        if left_out:
+            kind = UnreadKind.MEMBER if outer.source.media_type in _ARCHIVES else UnreadKind.ATTACHMENT
+            unread.append(UnreadPart(kind=kind, count=len(left_out), places=tuple(left_out)))
+        return replace(outer, parsed=replace(outer.parsed, unread=merged(unread)))
+
+
+def _within(name: str, unread: Sequence[UnreadPart]) -> list[UnreadPart]:
+    """Return what was not read of a part as what was not read of the file that it is in."""
+    return [
+        replace(part, places=tuple(f"{name}{'/' if part.kind in _FILES else ': '}{place}" for place in part.places))
+        if part.places
+        else replace(part, places=(name,))
+        for part in unread
+    ]
 
 
 def _request(outer: DocumentWrite, name: str, file: SourceFile) -> IngestRequest:

@@ -28,6 +28,7 @@ from ragcorp.domain.ports.text import Digest, ReadingPool
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.structure.entities import DocumentStructure
 from ragcorp.domain.text.checks import clean_text, is_blank
+from ragcorp.domain.unread import merged
 
 logger = logging.getLogger(__name__)
 
@@ -136,7 +137,7 @@ def _write(checked: IngestRequest, digest: Digest, content_hash: bytes, chunker:
     return DocumentWrite(
         external_id=checked.external_id,
         attributes=replace(checked.attributes, title=title, path=_path(checked)),
-        parsed=replace(digest.parsed, parts=()),
+        parsed=replace(digest.parsed, unread=merged(digest.parsed.unread), parts=()),
         source=checked.file,
         content_hash=content_hash,
         chunker=chunker,

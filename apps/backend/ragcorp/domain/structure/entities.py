@@ -11,6 +11,9 @@ from ragcorp.domain.principal import Sensitivity
 MAX_ENTITY_CHARACTERS = 400_000
 """Maximum of an entity's own text; the chunks cover the rest."""
 
+MAX_ENTITIES = 20_000
+"""Maximum of a document's entities, in the order of its text; the chunks cover the rest."""
+
 MAX_HEAD_TOKENS = 128
 """Maximum of an entity's head, which is shown where the whole does not fit."""
 

@@ -1,7 +1,7 @@
 """The shield between the parsing libraries and us."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,12 @@ def shielded(kind: str) -> Iterator[None]:
         if "panic" in f"{type(error).__name__} {message}".lower() or "poisoned" in message:
             raise corrupt(kind, PanickedError) from error
         raise (encrypted(kind) if "password" in message else corrupt(kind)) from error
+
+
+def unpack_pdfium() -> None:
+    """Let kreuzberg write its PDFium to the temporary folder, which it does once, and a confined child may not."""
+    with suppress(MissingExtraError, UnreadableDocumentError):
+        extract(b"%PDF-1.4", Request(media_type="application/pdf", properties=False), "PDF")
 
 
 def extract(data: bytes, request: Request, kind: str) -> Extracted:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from ragcorp.domain.documents import ParsedText
 from ragcorp.domain.ports.structure import Tokenizer
-from ragcorp.domain.structure.entities import DocumentStructure
+from ragcorp.domain.structure.entities import MAX_ENTITIES, DocumentStructure
 from ragcorp.domain.text.checks import is_blank
 from ragcorp.infrastructure.structure.code import code_entities
 from ragcorp.infrastructure.structure.drafts import Drafts
@@ -50,8 +50,8 @@ class TreeSitterExtractor:
             grammar = self._grammars.grammar(language) if language else None
             syntax = read_syntax(text, grammar, seconds=self._parse_seconds) if grammar else Syntax()
             entities = drafts.of_code(
-                code_entities(text, syntax, path=named), language=language.name if language else ""
+                code_entities(text, syntax, path=named)[:MAX_ENTITIES], language=language.name if language else ""
             )
         else:
-            entities = drafts.of_text(text_entities(text, path=named, plain=parsed.plain))
+            entities = drafts.of_text(text_entities(text, path=named, plain=parsed.plain)[:MAX_ENTITIES])
         return DocumentStructure(fingerprint=self.fingerprint, path=path, entities=entities)

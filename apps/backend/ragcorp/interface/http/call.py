@@ -1,6 +1,7 @@
 """Context of a handler: the request, its caller and the services; and its JSON response."""
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
@@ -11,19 +12,25 @@ from starlette.responses import Response
 
 from ragcorp.application.status.report import ReportStatus
 from ragcorp.domain.filters import Filters
+from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.ports.keys import Authenticator
 from ragcorp.domain.ports.observers import EmbeddingCacheObserver, RolloutObserver
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.http.layers.admission import RequestSlot, slot_of
 from ragcorp.interface.http.layers.bounded_route import BoundedRoute
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics, ServiceState
-from ragcorp.interface.http.protocol.bodies import allow, allow_indexing, read_json
+from ragcorp.interface.http.protocol.bodies import allow, read_json
 from ragcorp.interface.http.protocol.disconnect import unless_disconnected
 from ragcorp.interface.http.protocol.filters import filters_of_text
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.request_scope import caller_of, request_id_of
 from ragcorp.interface.shapes.json_text import dumps
 from ragcorp.interface.use_cases import UseCases
+
+INDEXED_BYTES_A_SECOND = 25_000
+"""Lowest speed of indexing on a busy machine: a document's request may take a second more for each."""
+QUEUE = 1
+"""Files ahead of a slow one for whose reading it waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,13 +86,30 @@ class Call:
         """Let the request run ``seconds`` from now on; None sets no bound."""
         allow(self.request, seconds)
 
-    def allow_indexing(self, text: str) -> None:
-        """Let the request run as long as storing ``text`` may take."""
-        allow_indexing(self.request, self.limits, size=len(text.encode()), slow=True)
+    @asynccontextmanager
+    async def indexing(self, *, size: int = 0, slow: bool = True) -> AsyncIterator[None]:
+        """Wait for a turn to read and index ``size`` bytes, and allow the time for it.
 
-    def allow_reading(self) -> None:
-        """Let the request also wait for a process that reads a stored text again."""
-        self.allow(self.limits.request_timeout_seconds + self.limits.reading_seconds)
+        While a ``slow`` one waits, the request uses no slot that others could use. Raises BusyError.
+        """
+        limits = self.limits
+        self.slot.release()
+        self.allow(None)
+        wait_seconds = QUEUE * limits.reading_seconds if slow else limits.admission_wait_seconds
+        async with self.slot.upload(slow=slow, wait_seconds=wait_seconds):
+            seconds = limits.request_timeout_seconds + size / INDEXED_BYTES_A_SECOND
+            self.allow(seconds + limits.reading_seconds if slow else seconds)
+            yield
+
+    async def ingest(self, document: IngestRequest) -> IngestResult:
+        """Store a document when its turn comes, unless the client leaves first."""
+        ingest = self.use_cases.ingest
+
+        async def ingested() -> IngestResult:
+            async with self.indexing(size=len(document.file.content), slow=ingest.preparation.is_slow(document.file)):
+                return await ingest.ingest(document, principal=self.principal)
+
+        return await self.unless_disconnected(ingested())
 
     async def unless_disconnected(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Return the result of ``work``; cancel it if the connection closes first."""

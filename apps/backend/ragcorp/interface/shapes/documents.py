@@ -9,6 +9,8 @@ from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
 from ragcorp.domain.documents import Document, VisibilityScope
+from ragcorp.domain.ingestion import IngestResult
+from ragcorp.interface.shapes.unread import Unread, unread_parts
 from ragcorp.interface.shapes.values import SensitivityLabel, StatusName, filled
 
 STORED_EXAMPLE: dict[str, Any] = {
@@ -17,18 +19,23 @@ STORED_EXAMPLE: dict[str, Any] = {
     "status": "created",
     "chunks": 3,
     "pending": 0,
+    "unread": [{"kind": "page", "count": 2, "places": ["2", "4"]}],
 }
 
 
 @with_config(ConfigDict(json_schema_extra={"examples": [STORED_EXAMPLE]}))
 class Stored(TypedDict):
-    """What became of a document. `pending` chunks are found by text, and by meaning once their vectors are made."""
+    """What became of a document. `pending` chunks are found by text, and by meaning once their vectors are made.
+
+    `unread`: what the file has besides the stored text.
+    """
 
     document_id: UUID
     external_id: str
     status: StatusName
     chunks: int
     pending: int
+    unread: list[Unread]
 
 
 class StoredDocument(TypedDict):
@@ -54,6 +61,7 @@ class StoredDocument(TypedDict):
     created_at: datetime
     updated_at: datetime
     deleted_at: datetime | None
+    unread: list[Unread]
 
 
 class DocumentList(TypedDict):
@@ -69,8 +77,17 @@ class Deleted(TypedDict):
     deleted: int
 
 
+def stored(result: IngestResult) -> Stored:
+    return filled(Stored, result, unread=unread_parts(result.unread))
+
+
 def stored_document(document: Document) -> StoredDocument:
     attributes = document.attributes
     return filled(
-        StoredDocument, document, attributes, document_id=document.id, sensitivity=attributes.sensitivity.label
+        StoredDocument,
+        document,
+        attributes,
+        document_id=document.id,
+        sensitivity=attributes.sensitivity.label,
+        unread=unread_parts(document.unread),
     )

@@ -11,7 +11,8 @@ from ragcorp.application.documents.edit_chunk import ChunkEdit
 from ragcorp.domain.collections import FACETS, Collection, Facets, Item
 from ragcorp.domain.documents import Chunk, Document, VisibilityScope, WriteOutcome
 from ragcorp.domain.ingestion import IngestResult
-from ragcorp.interface.shapes.documents import Stored, StoredDocument, stored_document
+from ragcorp.interface.shapes.documents import StoredDocument, stored, stored_document
+from ragcorp.interface.shapes.unread import Unread
 from ragcorp.interface.shapes.values import SensitivityLabel, StatusName, filled
 
 
@@ -29,6 +30,7 @@ class ArtifactStored(ItemStored):
     document_id: UUID
     chunks: int
     pending: int
+    unread: list[Unread]
 
 
 class StoredItem(TypedDict):
@@ -124,7 +126,7 @@ def item_outcome(collection: Collection, outcome: WriteOutcome) -> ItemStored:
 
 
 def artifact_outcome(result: IngestResult) -> ArtifactStored:
-    return {"collection": Collection.ARTIFACTS, **filled(Stored, result)}
+    return {"collection": Collection.ARTIFACTS, **stored(result)}
 
 
 def chunk_edited(edit: ChunkEdit) -> ChunkEdited:

@@ -41,9 +41,9 @@ async def bulk(client: httpx.AsyncClient, body: Any, path: str = "/documents/bul
 async def test_each_line_is_answered_and_all_are_counted(client: httpx.AsyncClient, world: World) -> None:
     first = await bulk(client, line("a") + line("b") + line("a/content", title="x"))
     assert first[:-1] == [
-        {"line": 1, "external_id": "a", "status": "created"},
-        {"line": 2, "external_id": "b", "status": "created"},
-        {"line": 3, "external_id": "a/content", "status": "created"},
+        {"line": 1, "external_id": "a", "status": "created", "unread": []},
+        {"line": 2, "external_id": "b", "status": "created", "unread": []},
+        {"line": 3, "external_id": "a/content", "status": "created", "unread": []},
     ]
     assert first[-1] == {"summary": {"created": 3, "updated": 0, "unchanged": 0, "failed": 0}}
     assert world.woken == 1
@@ -107,7 +107,7 @@ async def test_an_outage_fails_the_batch_and_not_the_next(client: httpx.AsyncCli
 
     rows = await bulk(client, body())
     assert {row["error"]["code"] for row in rows[:64]} == {"storage_unavailable"}
-    assert rows[64] == {"line": 65, "external_id": "b", "status": "created"}
+    assert rows[64] == {"line": 65, "external_id": "b", "status": "created", "unread": []}
     assert rows[-1]["summary"] == {"created": 1, "updated": 0, "unchanged": 0, "failed": 64}
 
 
@@ -137,7 +137,7 @@ async def test_answers_come_while_the_request_still_goes(make_app: MakeApp, serv
             await asyncio.sleep(0.7)
             last = line("b")
             writer.write(b"%x\r\n%b\r\n0\r\n\r\n" % (len(last), last))
-            await reader.readuntil(b'{"line":65,"external_id":"b","status":"created"}')
+            await reader.readuntil(b'{"line":65,"external_id":"b","status":"created"')
             await reader.readuntil(b'"failed":0}}')
         writer.close()
 
@@ -349,7 +349,7 @@ async def test_a_sender_that_stalls_is_told(make_app: MakeApp, serve: Serve, wor
             b"POST /documents/bulk HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/x-ndjson\r\n"
             b"Transfer-Encoding: chunked\r\n\r\n" + b"%x\r\n%b\r\n" % (len(batch), batch),
         )
-    assert b'{"line":64,"external_id":"a63","status":"created"}' in answer
+    assert b'{"line":64,"external_id":"a63","status":"created"' in answer
     assert b'"code":"request_timeout"' in answer
     assert b"summary" not in answer
     assert len(await world.document_names()) == 64

@@ -23,7 +23,7 @@ from support.retrieval.corpus import found
 
 pytestmark = pytest.mark.anyio
 
-SETTINGS = {"parse_timeout_seconds": 1.5, "parse_memory_mb": 256, "embed_wait_seconds": 0}
+SETTINGS = {"parse_timeout_seconds": 1.5, "parse_memory_mb": 256, "embed_wait_seconds": 0, "max_concurrent_requests": 2}
 LIMITS = ("too_slow", "too_large_in_memory")
 
 
@@ -42,18 +42,22 @@ async def client(
         yield client
 
 
-async def send(client: httpx.AsyncClient, name: str, content: bytes, *, media_type: str) -> httpx.Response:
-    return await client.put(f"/documents/{name}", content=content, headers={"Content-Type": media_type})
+async def send(
+    client: httpx.AsyncClient, name: str, content: bytes, *, media_type: str, below: str = "/documents"
+) -> httpx.Response:
+    return await client.put(f"{below}/{name}", content=content, headers={"Content-Type": media_type})
 
 
 async def names(client: httpx.AsyncClient) -> list[str]:
     return sorted(item["external_id"] for item in (await client.get("/documents")).json()["documents"])
 
 
-async def test_hostile_uploads_and_what_goes_on_meanwhile(client: httpx.AsyncClient) -> None:
+@pytest.mark.parametrize("below", ["/documents", "/collections/artifacts/items"])
+async def test_hostile_uploads_and_what_goes_on_meanwhile(client: httpx.AsyncClient, below: str) -> None:
     loop = hostile.form_that_draws_itself_twice()
     uploads = [
-        asyncio.create_task(send(client, f"{number}.pdf", loop, media_type="application/pdf")) for number in range(6)
+        asyncio.create_task(send(client, f"{number}.pdf", loop, media_type="application/pdf", below=below))
+        for number in range(6)
     ]
     await asyncio.sleep(1)
     text = await send(client, "nota.md", b"# Nota\n\nEl plazo es de 30 dias.", media_type="text/markdown")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
 import psycopg
 import pytest
 
-from ragcorp.infrastructure.postgres.documents import writes as document_writes
+from ragcorp.infrastructure.postgres.connections import array_insert
 from ragcorp.main.opening.library import make_rag
 from ragcorp.main.wiring.base import Parts
 from support.models.embedders import HashingEmbedder
@@ -20,15 +21,16 @@ pytestmark = pytest.mark.anyio
 async def test_no_statement_inserts_more_than_its_share_and_none_is_lost(
     make_container: Callable[..., Any], dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inserted: list[int] = []
-    insert_rows = document_writes.insert_rows
+    inserted: dict[str, list[int]] = defaultdict(list)
+    execute = psycopg.AsyncCursor.execute
 
-    async def counted(cursor: Any, table: str, columns: Any, rows: Any) -> None:
-        inserted.append(len(rows))
-        await insert_rows(cursor, table, columns, rows)
+    async def counted(self: Any, statement: Any, values: Any = None, **options: Any) -> Any:
+        if isinstance(statement, str) and statement.startswith("INSERT INTO") and "unnest" in statement:
+            inserted[statement.split()[2]].append(len(values["document_id"]))
+        return await execute(self, statement, values, **options)
 
-    monkeypatch.setattr(document_writes, "STATEMENT_ROWS", 3)
-    monkeypatch.setattr(document_writes, "insert_rows", counted)
+    monkeypatch.setattr(array_insert, "STATEMENT_ROWS", 3)
+    monkeypatch.setattr(psycopg.AsyncCursor, "execute", counted)
     container = await make_container(parts=Parts(embedder=HashingEmbedder()))
     text = "\n\n".join(
         f"# Parte {number}\n\nLa cláusula número {number} vence en marzo. " + "Se paga al final. " * 60
@@ -36,8 +38,9 @@ async def test_no_statement_inserts_more_than_its_share_and_none_is_lost(
     )
     result = await make_rag(container).ingest_text("largo.md", text)
     assert result.chunks > 3
-    assert sum(inserted) == result.chunks
-    assert max(inserted) == 3
+    assert sum(inserted["chunks"]) == result.chunks
+    assert sum(inserted["structural_entities"]) > 3
+    assert max(inserted["chunks"]) == max(inserted["structural_entities"]) == 3
     with psycopg.connect(dsn, autocommit=True) as connection:
         assert connection.execute("SELECT count(*) FROM chunks").fetchone() == (result.chunks,)
         assert_in_step(connection)

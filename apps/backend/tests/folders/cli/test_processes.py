@@ -80,7 +80,7 @@ def test_a_line_a_change_until_it_is_stopped_and_on_from_there(
     root = tmp_path / "tree"
     put(root / "a.md", "la aguja")
     put(root / "main.py", "def pajar():\n    pass\n")
-    put(root / "broken.md", "")
+    put(root / "broken.md", "\0")
     watching = watch(str(root), ALLOWED_PATHS=f"docs={root}")
     first = watching.until_in_step()
     assert first == {

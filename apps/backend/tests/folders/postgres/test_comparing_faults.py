@@ -31,7 +31,7 @@ async def test_a_file_that_is_being_written_waits_until_it_is_quiet(folder: Fold
 
 
 async def test_a_failure_is_told_once_and_tried_again_when_the_file_changes(folder: Folder) -> None:
-    put(folder.root / "a.md", "")
+    put(folder.root / "a.md", "\0")
     put(folder.root / "big.md", "x" * 300_000)
     memory, events = WatchMemory(), Events()
     for _ in range(2):

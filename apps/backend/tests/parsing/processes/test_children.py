@@ -29,8 +29,8 @@ from ragcorp.infrastructure.sandbox import messages
 from ragcorp.infrastructure.sandbox import pool as pool_module
 from ragcorp.infrastructure.sandbox.messages import Answer, answer_of
 from ragcorp.infrastructure.sandbox.pool import ChildPool, Limits
-from support.parsing import works
-from support.parsing.reading import child_pool
+from support.parsing import samples, works
+from support.parsing.reading import child_pool, read_apart
 
 pytestmark = pytest.mark.anyio
 
@@ -60,6 +60,12 @@ async def test_a_child_is_used_again() -> None:
         assert first not in (os.getpid(), 0)
         assert await run(pool, works.pid) == first
     assert children() == []
+
+
+async def test_a_pdf_is_read_where_none_was_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    parsed = await read_apart("a.pdf", samples.pdf_file())
+    assert parsed.text
 
 
 async def test_small_work_needs_no_child() -> None:
@@ -205,8 +211,8 @@ async def test_an_answer_is_data(work: Any) -> None:
 
 PARENT = """
 import asyncio, sys
-from support.parsing import works
-from support.parsing.reading import child_pool
+from support.parsing import samples, works
+from support.parsing.reading import child_pool, read_apart
 from ragcorp.infrastructure.sandbox.pool import Limits
 
 async def main():

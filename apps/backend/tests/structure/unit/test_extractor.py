@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragcorp.domain.documents import ParsedText
-from ragcorp.domain.structure.entities import EntityKind
+from ragcorp.domain.structure.entities import MAX_ENTITIES, EntityKind
 from ragcorp.infrastructure.structure.extractor import TreeSitterExtractor
 from ragcorp.infrastructure.structure.languages import LANGUAGES, CodeLanguage, Grammars
 from ragcorp.infrastructure.structure.tokenizer import SplintrTokenizer
@@ -119,3 +119,10 @@ def test_carriage_returns_end_lines_where_there_are_no_others() -> None:
         ("a.py", "import os", 1),
         ("a.py::a", "def a(): pass", 2),
     ]
+
+
+def test_the_entities_of_a_document_are_bounded() -> None:
+    text = "\n\n".join(f"# Parte {number}\n\nTexto." for number in range(MAX_ENTITIES + 5))
+    results = EXTRACTOR.extract(ParsedText(text=text), path="a.md").entities
+    assert len(results) == MAX_ENTITIES
+    assert results[-1].name == f"Parte {MAX_ENTITIES - 1}"

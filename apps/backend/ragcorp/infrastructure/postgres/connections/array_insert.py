@@ -1,29 +1,32 @@
-"""Inserts many rows with one statement. PostgreSQL refuses COPY FROM on tables under row-level security."""
+"""Inserts many rows with few statements. PostgreSQL refuses COPY FROM on tables under row-level security."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from psycopg import AsyncCursor
+
+STATEMENT_ROWS = 1000
+"""Rows per statement: all those of a large document would exceed the statement timeout."""
 
 LISTS = "text[]"
 """The only column type of lists. Lists travel as text, since unnest() flattens nested arrays."""
 
 
 async def insert_rows(
-    cursor: AsyncCursor[Any], table: str, columns: Mapping[str, str], rows: Iterable[Sequence[object]]
+    cursor: AsyncCursor[Any], table: str, columns: Mapping[str, str], rows: Sequence[Sequence[object]]
 ) -> None:
     """Insert rows with values in the order of ``columns`` (name to type), sent as one array per column.
 
-    Statement-level triggers run once. Without rows nothing is sent.
+    Statement-level triggers run once per STATEMENT_ROWS rows. Without rows nothing is sent.
     """
-    columns_of_rows = list(zip(*rows, strict=True))
-    if not columns_of_rows:
-        return
-    values: dict[str, object] = {}
-    for (name, kind), column in zip(columns.items(), columns_of_rows, strict=True):
-        values[name] = [_written(value) for value in column] if kind == LISTS else list(column)
-    await cursor.execute(_statement(table, tuple(columns.items())), values)
+    statement = _statement(table, tuple(columns.items()))
+    for start in range(0, len(rows), STATEMENT_ROWS):
+        values: dict[str, object] = {}
+        columns_of_rows = zip(*rows[start : start + STATEMENT_ROWS], strict=True)
+        for (name, kind), column in zip(columns.items(), columns_of_rows, strict=True):
+            values[name] = [_written(value) for value in column] if kind == LISTS else list(column)
+        await cursor.execute(statement, values)
 
 
 @lru_cache(maxsize=16)

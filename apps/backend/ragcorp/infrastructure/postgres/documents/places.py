@@ -11,6 +11,7 @@ from ragcorp.domain.exceptions import ConflictError
 from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
+from ragcorp.infrastructure.postgres.documents.unread import unread_values
 from ragcorp.infrastructure.postgres.tables.attributes import attribute_values
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
@@ -33,7 +34,8 @@ LOCK_EXISTING = """
 
 COLUMNS = (
     "title", "path", "text", "page_starts", "metadata", "language", "artifact_type", "sensitivity", "visibility_scope",
-    "owner", "occurred_at", "content_hash", "chunker", "chunk_count", "media_type", "filename", "size_bytes", "part_of",
+    "owner", "occurred_at", "content_hash", "chunker", "chunk_count", "media_type", "filename", "size_bytes",
+    "unread", "part_of",
 )  # fmt: skip
 
 INSERT_DOCUMENT = f"""
@@ -143,6 +145,7 @@ def document_row(write: DocumentWrite, document_id: UUID, workspace: str, *, par
         "media_type": write.source.media_type,
         "filename": write.source.filename,
         "size_bytes": len(write.source.content),
+        "unread": Jsonb(unread_values(write.parsed.unread)),
         "part_of": part_of,
     }
 

@@ -6,13 +6,14 @@ from ragcorp.domain.documents import Document
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
+from ragcorp.infrastructure.postgres.documents.unread import read_unread
 from ragcorp.infrastructure.postgres.tables.attributes import attribute_columns, read_attributes
 from ragcorp.infrastructure.postgres.visibility.predicates import DOCUMENTS, Predicate, filtered, named, visibility
 
 COLUMNS = f"""
     d.id, d.external_id, d.title, d.path, d.content_hash, d.media_type, d.filename, d.size_bytes, d.chunk_count,
     (SELECT count(*) FROM embedding_backlog b WHERE b.document_id = d.id), d.created_at, d.updated_at, d.deleted_at,
-    (SELECT whole.external_id FROM documents whole WHERE whole.id = d.part_of), {attribute_columns("d")}"""
+    d.unread, (SELECT whole.external_id FROM documents whole WHERE whole.id = d.part_of), {attribute_columns("d")}"""
 """The select list over documents d that ``document`` reads."""
 
 LIST = f"SELECT {COLUMNS} FROM documents d WHERE {{condition}} ORDER BY d.external_id LIMIT %(limit)s"
@@ -138,7 +139,7 @@ def document(row: TupleRow) -> Document:
     """Return the document of a row of ``COLUMNS``."""
     (
         id_, external_id, title, path, content_hash, media_type, filename, size_bytes, chunk_count, pending,
-        created_at, updated_at, deleted_at, part_of, *attributes,
+        created_at, updated_at, deleted_at, unread, part_of, *attributes,
     ) = row  # fmt: skip
     return Document(
         id=id_,
@@ -153,6 +154,7 @@ def document(row: TupleRow) -> Document:
         created_at=created_at,
         updated_at=updated_at,
         deleted_at=deleted_at,
+        unread=read_unread(unread),
         part_of=part_of,
     )
 

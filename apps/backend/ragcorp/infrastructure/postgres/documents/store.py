@@ -13,6 +13,7 @@ from ragcorp.domain.ports.storage import DocumentSelection, DocumentWrite
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.documents import reads
+from ragcorp.infrastructure.postgres.documents.unread import read_unread
 from ragcorp.infrastructure.postgres.documents.writes import save_documents
 from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, visibility
 from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
@@ -21,7 +22,7 @@ FIND_UNCHANGED = """
     SELECT d.external_id, d.id, d.chunk_count,
            (SELECT count(*) FROM embedding_backlog b
             WHERE b.document_id IN (SELECT p.id FROM documents p WHERE d.id IN (p.id, p.part_of))),
-           (SELECT count(*) FROM documents p WHERE p.part_of = d.id AND p.deleted_at IS NULL)
+           d.unread, (SELECT count(*) FROM documents p WHERE p.part_of = d.id AND p.deleted_at IS NULL)
     FROM unnest(%(external_ids)s::text[], %(hashes)s::bytea[]) AS sent (external_id, content_hash)
     JOIN documents d
       ON d.workspace = %(workspace)s AND d.external_id = sent.external_id AND d.content_hash = sent.content_hash
@@ -50,9 +51,10 @@ class PostgresDocumentStore:
                 status=IngestStatus.UNCHANGED,
                 chunks=chunk_count,
                 pending=pending,
+                unread=read_unread(unread),
                 parts=parts,
             )
-            for external_id, document_id, chunk_count, pending, parts in rows
+            for external_id, document_id, chunk_count, pending, unread, parts in rows
         }
 
     async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[IngestResult]:
@@ -157,6 +159,8 @@ def _with_source(row: TupleRow) -> tuple[Document, ParsedText, SourceFile]:
     document = reads.document(tuple(columns))
     return (
         document,
-        ParsedText(text=text, title=document.attributes.title or None, page_starts=tuple(page_starts)),
+        ParsedText(
+            text=text, title=document.attributes.title or None, page_starts=tuple(page_starts), unread=document.unread
+        ),
         SourceFile(content=bytes(content), media_type=document.media_type, filename=document.filename),
     )

@@ -126,6 +126,7 @@ async def save_documents(
                 status=status,
                 chunks=chunk_count,
                 pending=sum(pending.get(ids[part.external_id], 0) for part in (write, *write.parts)),
+                unread=write.parsed.unread,
                 parts=len(write.parts),
             )
         )
@@ -154,8 +155,7 @@ async def _write_contents(
             )
             for chunk, index_hash in zip(write.chunks, write.index_hashes, strict=True)
         ]  # fmt: skip
-    for start in range(0, len(rows), STATEMENT_ROWS):
-        await insert_rows(cursor, "chunks", CHUNK_COLUMNS, rows[start : start + STATEMENT_ROWS])
+    await insert_rows(cursor, "chunks", CHUNK_COLUMNS, rows)
     await reuse_or_enqueue(cursor, CHUNKS, list(writes))
     await refresh_document_vectors(connection, list(writes))
     await write_structures(

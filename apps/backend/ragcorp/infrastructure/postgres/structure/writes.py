@@ -56,7 +56,9 @@ async def write_structures(connection: DriverConnection, stored: Sequence[Stored
     extracted = [document for document in stored if document.structure.fingerprint]
     if not extracted:
         return
-    await insert_rows(cursor, "structured_documents", DOCUMENT_COLUMNS, map(_document_row, extracted))
+    await insert_rows(
+        cursor, "structured_documents", DOCUMENT_COLUMNS, [_document_row(document) for document in extracted]
+    )
     total = sum(len(document.structure.entities) for document in extracted)
     ids = await reserve_ids(cursor, STRUCTURE, count=total)
     rows = [

@@ -15,9 +15,9 @@ from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import OptionalId, PageOptions, SelectionOptions, Yes, argument, option
 from ragcorp.interface.cli.console.output import Cells, minutes, plain
 from ragcorp.interface.cli.console.services import Session
-from ragcorp.interface.shapes.documents import Stored, stored_document
+from ragcorp.interface.shapes.documents import stored, stored_document
 from ragcorp.interface.shapes.json_text import json_object
-from ragcorp.interface.shapes.values import filled
+from ragcorp.interface.shapes.unread import unread_in_words
 
 ExternalId = Annotated[str, argument(metavar="EXTERNAL_ID", help="The document's own name.")]
 
@@ -49,7 +49,8 @@ async def show(call: Call, external_id: ExternalId) -> None:
     """Show what is known of a document."""
     async with call.open() as session:
         document = await session.use_cases.documents.get(external_id, principal=session.principal)
-    call.output.values(json_object(stored_document(document)))
+    shape = json_object(stored_document(document))
+    call.output.values(shape if call.output.json else shape | {"unread": unread_in_words(document.unread)})
 
 
 async def content(
@@ -105,7 +106,7 @@ async def restore(call: Call, external_id: ExternalId) -> None:
     async with call.open() as session:
         result = await session.use_cases.restore.restore(external_id, principal=session.principal)
     call.output.line(
-        filled(Stored, result),
+        stored(result),
         f"{result.external_id} is back: {result.chunks:,} passages, {result.pending:,} without a vector.",
     )
 

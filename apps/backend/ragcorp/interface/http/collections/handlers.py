@@ -13,7 +13,7 @@ from ragcorp.application.validation.item_drafts import NAME_DIGITS, content_name
 from ragcorp.domain.collections import MAX_ITEM_NAME, Collection, ItemDraft, ItemSelection
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus, SaveOutcome, WriteOutcome
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.ingestion import IngestRequest, IngestResult
+from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.chunks import ChunkSelection
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
@@ -22,7 +22,6 @@ from ragcorp.interface.http.call import Call, json_response
 from ragcorp.interface.http.collections import item_patches as patches
 from ragcorp.interface.http.collections import item_schema as schema
 from ragcorp.interface.http.documents.upload import document_of, read_document
-from ragcorp.interface.http.protocol.bodies import allow_indexing
 from ragcorp.interface.http.protocol.json_body import line_object, parse_model
 from ragcorp.interface.http.protocol.models import Selection
 from ragcorp.interface.http.streams.line_stream import LineHandler
@@ -143,24 +142,26 @@ class ArtifactHandlers:
     """Whole documents: the use cases of /documents under the grammar of the collections."""
 
     async def add(self, call: Call) -> Response:
+        call.slot.work_in_parts()
         body = await call.json(schema.ArtifactItem)
-        call.allow_indexing(body.text)
         name = body.external_id if body.external_id is not None else _content_name(body, call.principal)
-        return await self._ingest(call, document_of(name, body, default_language=call.use_cases.default_language))
+        document = document_of(name, body, default_language=call.use_cases.default_language)
+        return _ingested(call, await call.ingest(document))
 
     async def put(self, call: Call, external_id: str) -> Response:
-        document = await read_document(call, external_id)
-        slow = call.use_cases.ingest.preparation.is_slow(document.file)
-        allow_indexing(call.request, call.limits, size=len(document.file.content), slow=slow)
-        return await self._ingest(call, document)
+        call.slot.work_in_parts()
+        return _ingested(call, await call.ingest(await read_document(call, external_id)))
 
     async def patch(self, call: Call, external_id: str) -> Response:
         body = await call.json(patches.ArtifactPatch)
-        call.allow_indexing(body.new_text or "")
-        revising = call.use_cases.collections.revise_document.revise(
-            external_id, body.as_change(), text=body.new_text, principal=call.principal
-        )
-        return _ingested(call, await call.unless_disconnected(revising))
+
+        async def revised() -> IngestResult:
+            async with call.indexing(size=len((body.new_text or "").encode())):
+                return await call.use_cases.collections.revise_document.revise(
+                    external_id, body.as_change(), text=body.new_text, principal=call.principal
+                )
+
+        return _ingested(call, await call.unless_disconnected(revised()))
 
     async def list(self, call: Call, query: schema.ItemPage) -> Response:
         schema.require_no_artifact(query)
@@ -183,26 +184,22 @@ class ArtifactHandlers:
         deleted = await call.use_cases.delete.delete_selection(_documents(call, query), principal=call.principal)
         return json_response({"deleted": deleted})
 
-    async def _ingest(self, call: Call, request: IngestRequest) -> Response:
-        ingesting = call.use_cases.ingest.ingest(request, principal=call.principal)
-        return _ingested(call, await call.unless_disconnected(ingesting))
-
 
 class ChunkHandlers:
     """Passages: to write one is to write its artifact."""
 
     async def add(self, call: Call) -> Response:
         body = await call.json(patches.NewChunk)
-        call.allow_reading()
-        edit = await call.use_cases.collections.edit_chunk.add(
-            body.external_id, body.text, after=body.after, principal=call.principal
-        )
+        async with call.indexing():
+            edit = await call.use_cases.collections.edit_chunk.add(
+                body.external_id, body.text, after=body.after, principal=call.principal
+            )
         return _edited(call, edit, created=True)
 
     async def put(self, call: Call, external_id: str) -> Response:
         body = await call.json(patches.ChunkBody)
-        call.allow_reading()
-        edit = await call.use_cases.collections.edit_chunk.replace(external_id, body.text, principal=call.principal)
+        async with call.indexing():
+            edit = await call.use_cases.collections.edit_chunk.replace(external_id, body.text, principal=call.principal)
         return _edited(call, edit)
 
     patch = put
@@ -219,8 +216,9 @@ class ChunkHandlers:
         return json_response(shapes.stored_chunk(chunk))
 
     async def delete(self, call: Call, external_id: str) -> Response:
-        call.allow_reading()
-        return _edited(call, await call.use_cases.collections.edit_chunk.remove(external_id, principal=call.principal))
+        async with call.indexing():
+            edit = await call.use_cases.collections.edit_chunk.remove(external_id, principal=call.principal)
+        return _edited(call, edit)
 
     async def delete_selection(self, call: Call, query: Selection) -> Response:
         del call, query

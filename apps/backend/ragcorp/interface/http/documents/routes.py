@@ -14,23 +14,19 @@ from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.interface.http.call import Call, CurrentCall, json_response, operations
 from ragcorp.interface.http.documents.schema import BulkDocument, DocumentBody, DocumentForm, DocumentPage
 from ragcorp.interface.http.documents.upload import FORM, document_of, read_document
-from ragcorp.interface.http.protocol.bodies import allow_indexing
 from ragcorp.interface.http.protocol.descriptions import content, problems, reference, request_body
 from ragcorp.interface.http.protocol.document_names import base_name, disposition, external_id_of
 from ragcorp.interface.http.protocol.json_body import parse_model
 from ragcorp.interface.http.protocol.models import Selection
 from ragcorp.interface.http.streams.line_stream import OUTCOMES, LineHandler, LineStream, line_body
 from ragcorp.interface.shapes import documents as shapes
-from ragcorp.interface.shapes.values import filled
 
 BATCH_DOCUMENTS = 64
-QUEUE = 2
-"""How long a file that is slow to read waits for its turn: so many times as long as another one may take."""
 
 DESCRIPTION = """\
 Each line is a document: `external_id` and the fields of PUT. Each is answered by a line
-`{"line", "external_id", "status"}` or `{"line", "external_id", "error": {"code", "detail", "errors"}}`, and all of them
-by a last one `{"summary": {"created", "updated", "unchanged", "failed"}}`: an answer without it broke off.
+`{"line", "external_id", "status", "unread"}` or `{"line", "external_id", "error": {"code", "detail", "errors"}}`, and
+all of them by a last one `{"summary": {"created", "updated", "unchanged", "failed"}}`: an answer without it broke off.
 A bad line stops no other one, and a line of a name that came before is a later write of it. The same request may be
 sent again: what is stored already is `unchanged`. Read the answer while you send: where more than 4 MB of it wait to be
 read, no more lines are taken, and after a minute the connection closes. When you leave, the batch in hand is stored.
@@ -135,9 +131,9 @@ async def get_document_content(external_id: ExternalId, call: CurrentCall) -> Re
     responses=problems(404, 409, 422, 503),
 )
 async def restore_document(external_id: ExternalId, call: CurrentCall) -> Response:
-    call.allow_reading()
-    result = await call.use_cases.restore.restore(external_id_of(external_id), principal=call.principal)
-    return call.written(filled(shapes.Stored, result), created=False, wake=result.pending > 0)
+    async with call.indexing():
+        result = await call.use_cases.restore.restore(external_id_of(external_id), principal=call.principal)
+    return call.written(shapes.stored(result), created=False, wake=result.pending > 0)
 
 
 @router.get(DOCUMENT, summary="Describe a document", response_model=shapes.StoredDocument, responses=FOUND)
@@ -157,8 +153,7 @@ async def get_document(external_id: ExternalId, call: CurrentCall) -> Response:
 async def put_document(external_id: ExternalId, call: CurrentCall) -> Response:
     call.slot.work_in_parts()
     document = await read_document(call, external_id_of(external_id))
-    result = await call.unless_disconnected(_ingested(document, call))
-    return _stored(result, call)
+    return _stored(await call.ingest(document), call)
 
 
 @router.delete(DOCUMENT, summary="Delete a document", status_code=204, response_class=Response, responses=FOUND)
@@ -167,24 +162,13 @@ async def delete_document(external_id: ExternalId, call: CurrentCall) -> Respons
     return Response(status_code=204)
 
 
-async def _ingested(document: IngestRequest, call: Call) -> IngestResult:
-    """Store a document. One that may be slow to read waits for its turn without a slot that others could use."""
-    ingest, limits = call.use_cases.ingest, call.limits
-    slow = ingest.preparation.is_slow(document.file)
-    call.allow(None)
-    wait_seconds = QUEUE * limits.reading_seconds if slow else limits.admission_wait_seconds
-    async with call.slot.upload(slow=slow, wait_seconds=wait_seconds):
-        allow_indexing(call.request, limits, size=len(document.file.content), slow=slow)
-        return await ingest.ingest(document, principal=call.principal)
-
-
 def _selection(query: Selection, call: Call, *, deleted: bool = False) -> DocumentSelection:
     return DocumentSelection(prefix=query.prefix, filters=call.filters(query.filters), deleted=deleted)
 
 
 def _stored(result: IngestResult, call: Call) -> Response:
     created = result.status is IngestStatus.CREATED
-    return call.written(filled(shapes.Stored, result), created=created, wake=result.pending > 0)
+    return call.written(shapes.stored(result), created=created, wake=result.pending > 0)
 
 
 def _content_type(original: SourceFile) -> str:

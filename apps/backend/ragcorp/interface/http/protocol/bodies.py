@@ -17,8 +17,6 @@ Model = TypeVar("Model", bound=BaseModel)
 
 JSON = "application/json"
 MAX_LENGTH_DIGITS = 18
-INDEXED_BYTES_A_SECOND = 25_000
-"""Least speed of indexing on a busy machine: a document's request may take a second more for each."""
 DEADLINE_KEY = "ragcorp.deadline"
 """Scope key of the request's ``asyncio.Timeout``, which some handlers extend."""
 
@@ -107,12 +105,6 @@ async def upload_time(request: Request, limits: HttpLimits) -> AsyncIterator[Non
     except TimeoutError:
         raise BodyStalledError from None
     allow(request, limits.request_timeout_seconds)
-
-
-def allow_indexing(request: Request, limits: HttpLimits, *, size: int, slow: bool) -> None:
-    """Restart the request's time, extended by that of reading and storing ``size`` bytes."""
-    seconds = limits.request_timeout_seconds + size / INDEXED_BYTES_A_SECOND
-    allow(request, seconds + limits.reading_seconds if slow else seconds)
 
 
 def allow(request: Request, seconds: float | None) -> None:

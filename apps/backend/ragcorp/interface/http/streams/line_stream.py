@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from ragcorp.domain.documents import SaveOutcome, WriteFailure
 from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.domain.ingestion import IngestFailure, IngestOutcome
+from ragcorp.domain.ingestion import IngestFailure, IngestOutcome, IngestResult
 from ragcorp.interface.http.layers.admission import RequestSlot, slot_of
 from ragcorp.interface.http.protocol.bodies import require_media_type, too_large, upload_time
 from ragcorp.interface.http.protocol.descriptions import content, one_of
@@ -23,6 +23,7 @@ from ragcorp.interface.http.protocol.problems import Problem, RequestRefusedErro
 from ragcorp.interface.http.protocol.streamed_body import WatchedBody, lines
 from ragcorp.interface.http.streams.response_buffer import ResponseBuffer, UnreadError
 from ragcorp.interface.shapes.json_text import dumps
+from ragcorp.interface.shapes.unread import unread_parts
 
 logger = logging.getLogger(__name__)
 
@@ -246,7 +247,8 @@ class _LineWork(Generic[Entry]):
         if isinstance(outcome, IngestFailure | WriteFailure):
             name = outcome.external_id or self._handler.name_of(entry)
             return _failed(line, name, problem_of(outcome.error))
-        return {"line": line, "external_id": outcome.external_id, "status": outcome.status}
+        done = {"line": line, "external_id": outcome.external_id, "status": outcome.status}
+        return done | {"unread": unread_parts(outcome.unread)} if isinstance(outcome, IngestResult) else done
 
 
 def _failed(line: int, external_id: str | None, problem: Problem) -> dict[str, Any]:
