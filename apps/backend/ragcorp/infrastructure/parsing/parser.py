@@ -72,14 +72,10 @@ _CLEAN_PAGED = frozenset({media_types.PDF, media_types.PPTX, media_types.ODP})
 
 
 class MultiFormatParser:
-    """Text, Markdown and source code are decoded here; other kinds need the extra ``parsers`` (kreuzberg, mammoth).
+    """Text, Markdown and source code are decoded here; most other kinds need the extra ``parsers``."""
 
-    Without ``properties`` those of a PDF are not read: their dates are a cause of panics in kreuzberg 4.10.
-    """
-
-    def __init__(self, *, max_characters: int = MAX_CHARACTERS, properties: bool = True) -> None:
+    def __init__(self, *, max_characters: int = MAX_CHARACTERS) -> None:
         self._max_characters = max_characters
-        self._properties = properties
 
     @property
     def suffixes(self) -> frozenset[str]:
@@ -101,7 +97,7 @@ class MultiFormatParser:
         if media_type.startswith("text/") and len(file.content) > 4 * self._max_characters:
             raise too_large(self._max_characters)
         plain = self.is_plain(file.filename)
-        reading = Reading(max_characters=self._max_characters, properties=self._properties)
+        reading = Reading(max_characters=self._max_characters)
         reader = _READERS[media_type]
         found = _read_code(file) if plain else reader(replace(file, media_type=media_type), reading)
         if len(found.text) > self._max_characters:

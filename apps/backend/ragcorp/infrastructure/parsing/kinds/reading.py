@@ -14,10 +14,9 @@ _MOST_PLACES = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """``properties``: read those of a PDF."""
+    """What a reader needs to know besides the file."""
 
     max_characters: int
-    properties: bool = True
 
 
 Reader = Callable[[SourceFile, Reading], ParsedText]
