@@ -79,9 +79,9 @@ def test_a_run_lists_every_file_that_it_leaves_out(ragcorp: Command, office: Pat
 def test_people_read_the_reasons(ragcorp: Command, office: Path) -> None:
     done = ragcorp("ingest", str(office))
     assert done.code == 0
-    assert "Left out, 1 of a kind that is not supported: video.mp4" in done.out
-    assert "Left out, 3 empty: blanco.txt, paquete/__init__.py, vacio.md" in done.out
-    assert "Left out, 2 excluded by .gitignore" in done.out
+    assert "Left out: 1 file of a kind that is not supported: video.mp4" in done.out
+    assert "Left out: 3 empty files: blanco.txt, paquete/__init__.py, vacio.md" in done.out
+    assert "Left out: 2 excluded by .gitignore" in done.out
 
 
 @pytest.mark.parametrize("name", ["~$informe.docx", "Thumbs.db", "vacio.md"])
