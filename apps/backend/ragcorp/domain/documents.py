@@ -115,6 +115,7 @@ class ParsedText:
     ``page_starts`` holds, for paged formats, the character offset in ``text`` at which each page starts
     (page 1 first, ascending); empty for others. ``title`` is the one found in the file, if any. ``plain``: the text
     is not Markdown, whatever it looks like: a ``#`` starts a comment. ``unread``: what the file has beside the text.
+    ``parts``: the files inside it, which are documents of their own; their names are relative paths.
     """
 
     text: str
@@ -122,6 +123,7 @@ class ParsedText:
     page_starts: tuple[int, ...] = ()
     plain: bool = False
     unread: tuple[UnreadPart, ...] = ()
+    parts: tuple[SourceFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +179,8 @@ class Document:
     """A stored document without its text.
 
     ``chunks`` and ``pending`` count passages and missing vectors; ``unread``: parts of the file that were not read.
+    ``part_of``: the external_id of the document whose file holds this one's; ``parts``: those of the documents made of
+    the files inside its own, if they were read.
     """
 
     id: UUID
@@ -192,6 +196,8 @@ class Document:
     updated_at: datetime
     deleted_at: datetime | None = None
     unread: tuple[UnreadPart, ...] = ()
+    part_of: str | None = None
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,9 @@ from ragcorp.main.wiring.base import Base
 from ragcorp.main.wiring.file_search import logical_path
 from ragcorp.main.wiring.reading import make_reader
 
+PARTS = 12
+"""How long the files inside a file are read: so many times as long as one file takes CPU time."""
+
 PASSAGES_IN_MEMORY = 2048
 """Vectors of passages in memory: 25 MB at 1,536 dimensions, 6 MB at 384."""
 
@@ -59,7 +62,11 @@ def make_ingestion(base: Base, *, embed_pending: EmbedPending) -> IngestionParts
     preparation = DocumentPreparation(
         reader=reader,
         pool=base.closing(pool),
-        limits=DocumentLimits(max_file_bytes=settings.max_file_bytes, max_metadata_bytes=settings.max_metadata_bytes),
+        limits=DocumentLimits(
+            max_file_bytes=settings.max_file_bytes,
+            max_metadata_bytes=settings.max_metadata_bytes,
+            parts_seconds=PARTS * settings.parse_timeout_seconds,
+        ),
     )
     ingest = IngestDocument(
         store=base.store,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from support.parsing.partly_read import pdf_with_scanned_pages
+from support.parsing.partly_read import archive_with_a_program, pdf_with_scanned_pages
 from support.processes.command_line import Done
 
 Command = Callable[..., Done]
@@ -32,8 +32,9 @@ def office(tmp_path: Path) -> Path:
         "video.mp4": b"\0",
         ".env": b"CLAVE=1",
         ".git/config": b"[core]",
-        ".gitignore": b"*.log\nsalida/\n",
+        ".gitignore": b"*.log\n*.bin\nsalida/\n",
         "traza.log": b"nada",
+        "datos.bin": b"nada",
         "salida/a.md": b"nada",
     }
     for name, content in files.items():
@@ -70,7 +71,7 @@ def test_a_run_lists_every_file_that_it_leaves_out(ragcorp: Command, office: Pat
     assert (done.code, done.json["files"], done.json["failed"]) == (0, 1, 0)
     assert reasons(done.json) == LEFT_OUT
     assert done.json["left_out_counts"] == {
-        "lock_file": 2, "system_file": 3, "empty": 3, "kind": 1, "hidden": 3, "link": 1, "ignored": 2
+        "lock_file": 2, "system_file": 3, "empty": 3, "kind": 1, "hidden": 3, "link": 1, "ignored": 3
     }  # fmt: skip
     # the second run says so again
     assert reasons(ragcorp("ingest", str(office), "--json").json) == LEFT_OUT
@@ -81,7 +82,7 @@ def test_people_read_the_reasons(ragcorp: Command, office: Path) -> None:
     assert done.code == 0
     assert "Left out: 1 file of a kind that is not supported: video.mp4" in done.out
     assert "Left out: 3 empty files: blanco.txt, paquete/__init__.py, vacio.md" in done.out
-    assert "Left out: 2 excluded by .gitignore" in done.out
+    assert "Left out: 3 excluded by .gitignore" in done.out
 
 
 @pytest.mark.parametrize("name", ["~$informe.docx", "Thumbs.db", "vacio.md"])
@@ -125,3 +126,14 @@ def test_a_name_with_a_line_end_is_refused_clearly(ragcorp: Command, tmp_path: P
         assert error["remedy"] == "Rename the file."
     (line,) = [line for line in ragcorp("ingest", str(root)).err.splitlines() if "acta" in line]
     assert line.startswith("acta\\x0a2.md: The file's name has a line end")
+
+
+def test_files_inside_a_file_are_counted_and_shown(ragcorp: Command, tmp_path: Path) -> None:
+    (tmp_path / "todo.zip").write_bytes(archive_with_a_program())
+    assert (
+        "Documents of files inside them (attachments, members of archives): 1" in ragcorp("ingest", str(tmp_path)).out
+    )
+    assert ragcorp("ingest", str(tmp_path), "--json").json["parts"] == 1
+    assert ragcorp("documents", "show", "todo.zip", "--json").json["parts"] == ["todo.zip/contrato.md"]
+    assert ragcorp("documents", "show", "todo.zip/contrato.md", "--json").json["part_of"] == "todo.zip"
+    assert "todo.zip/contrato.md" in ragcorp("documents", "show", "todo.zip").out
