@@ -139,3 +139,10 @@ def test_a_mail_of_outlook(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed = parse("a.msg", b"")
     assert parsed.text == "Subject: Pedido\nFrom: Leocadia <l@v.example>\n\nMuelle 4"
     assert parsed.title == "Pedido"
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8", "utf-16", "utf-16-le", "utf-16-be"])
+def test_headers_that_are_not_encoded(encoding: str) -> None:
+    mail = "Subject: Año nuevo\n\nhola".encode(encoding)
+    parsed = parse("a.eml", mail)
+    assert (parsed.text, parsed.title) == ("Subject: Año nuevo\n\nhola", "Año nuevo")

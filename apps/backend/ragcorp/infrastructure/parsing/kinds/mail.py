@@ -2,6 +2,7 @@
 
 import io
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
@@ -18,6 +19,7 @@ _SIGNATURE = re.compile(r"\n-- ?(?=\n)")
 _LINK = re.compile(r"(?<!!)\[([^\[\]]*)\]\((?:https?|mailto):[^()\s]*\)")
 _IMAGE = re.compile(r"!\[([^\[\]]*)\]\([^()\s]*\)")
 _WORD = re.compile(r"\w+")
+_END_OF_HEADERS = re.compile(rb"\r?\n\r?\n")
 _MOST_PARTS = 2_000
 _MOST_FORWARDED = 4
 """Mails within a mail within a mail that are part of its text; those further inside are parts."""
@@ -44,9 +46,18 @@ class _Letter:
 
 def read_email(file: SourceFile, _: Reading) -> ParsedText:
     with shielded("mail"):
-        message = message_from_bytes(file.content, policy=policy.default)
+        message = message_from_bytes(_with_readable_headers(file.content), policy=policy.default)
         letter = _read(message, Parts(kind=UnreadKind.ATTACHMENT))
     return _parsed(letter)
+
+
+def _with_readable_headers(content: bytes) -> bytes:
+    """Return the mail with its headers in UTF-8; some programs write them in another encoding, or the whole mail."""
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in content[:2]:
+        return decode(content).encode()
+    end = _END_OF_HEADERS.search(content)
+    headers, body = (content[: end.start()], content[end.start() :]) if end else (content, b"")
+    return content if headers.isascii() else decode(headers).encode() + body
 
 
 def read_msg(file: SourceFile, _: Reading) -> ParsedText:
