@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -25,6 +25,7 @@ from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.ports.text import Digest, ReadingPool
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.recognition import RecognizedPage
 from ragcorp.domain.structure.entities import DocumentStructure
 from ragcorp.domain.text.checks import clean_text, is_blank
 from ragcorp.domain.unread import merged
@@ -82,11 +83,11 @@ class DocumentPreparation:
         media_type = self._reader.parser.media_type(file.filename, file.media_type or None)
         return media_type not in TEXT_TYPES or len(file.content) > SMALL_BYTES
 
-    async def prepare(self, checked: IngestRequest) -> DocumentWrite:
+    async def prepare(self, checked: IngestRequest, recognized: Sequence[RecognizedPage] = ()) -> DocumentWrite:
         """Parse and chunk the file of a checked request. Raises InvalidInputError or a subclass."""
         file = checked.file
         digest = await self._pool.run(
-            DocumentReader.digest, file, _path(checked), size=len(file.content), apart=self.is_slow(file)
+            DocumentReader.digest, file, _path(checked), recognized, size=len(file.content), apart=self.is_slow(file)
         )
         return await anyio.to_thread.run_sync(
             _write, checked, digest, content_hash(checked), self.chunker(file.filename)

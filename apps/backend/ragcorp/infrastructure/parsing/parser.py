@@ -1,6 +1,6 @@
 """The parser of all supported file kinds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 from types import MappingProxyType
@@ -12,10 +12,12 @@ from ragcorp.domain.exceptions import (
     UnreadableDocumentError,
     UnsupportedMediaTypeError,
 )
+from ragcorp.domain.recognition import RecognizedPage
 from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.decoding import clean, text_of
 from ragcorp.infrastructure.parsing.extraction import PanickedError
 from ragcorp.infrastructure.parsing.kinds.archives import read_epub, read_zip
+from ragcorp.infrastructure.parsing.kinds.image import read_image
 from ragcorp.infrastructure.parsing.kinds.mail import read_email, read_msg
 from ragcorp.infrastructure.parsing.kinds.open_document import read_odf
 from ragcorp.infrastructure.parsing.kinds.other import read_other
@@ -68,12 +70,13 @@ _READERS: Mapping[str, Reader] = MappingProxyType(
         media_types.NOTEBOOK: read_other,
         media_types.DOC: read_other,
         media_types.PPT: read_other,
+        **dict.fromkeys(media_types.IMAGES, read_image),
     }
 )
 _TITLED_BY_HEADING = frozenset(
     {media_types.MARKDOWN, media_types.HTML, media_types.DOCX, media_types.ODT, media_types.RTF, media_types.NOTEBOOK}
 )
-_CLEAN_PAGED = frozenset({media_types.PDF, media_types.PPTX, media_types.ODP})
+_CLEAN_PAGED = media_types.IMAGES | {media_types.PDF, media_types.PPTX, media_types.ODP}
 """Their readers clean page by page, since cleaning would move the offsets of the pages."""
 
 _MOST_NESTED = 4
@@ -85,15 +88,23 @@ class MultiFormatParser:
     """Text, Markdown and source code are decoded here; other kinds need the extra ``parsers`` (kreuzberg, mammoth).
 
     Without ``properties`` those of a PDF are not read: their dates are a cause of panics in kreuzberg 4.10.
+    ``recognizes``: scanned pages are recognised after the document is stored, so that a file of nothing else is taken.
     """
 
-    def __init__(self, *, max_characters: int = MAX_CHARACTERS, properties: bool = True) -> None:
+    def __init__(
+        self, *, max_characters: int = MAX_CHARACTERS, properties: bool = True, recognizes: bool = False
+    ) -> None:
         self._max_characters = max_characters
         self._properties = properties
+        self._recognizes = recognizes
 
     @property
     def suffixes(self) -> frozenset[str]:
-        return frozenset(media_types.BY_SUFFIX)
+        return frozenset(
+            suffix
+            for suffix, media_type in media_types.BY_SUFFIX.items()
+            if self._recognizes or media_type not in media_types.IMAGES
+        )
 
     def artifact_type(self, filename: str) -> str:
         """Return ``code`` for source code and configuration, else ``document``."""
@@ -105,11 +116,13 @@ class MultiFormatParser:
     def media_type(self, filename: str, declared: str | None = None) -> str:
         return media_types.media_type_of(filename, declared)
 
-    def parse(self, file: SourceFile) -> ParsedText:
+    def parse(self, file: SourceFile, recognized: Sequence[RecognizedPage] = ()) -> ParsedText:
         """Return the text. Also raises PayloadTooLargeError for more than ``max_characters`` of it."""
-        return self._parse(file, nesting=0, left=[_MOST_FILES])
+        return self._parse(file, nesting=0, left=[_MOST_FILES], recognized=recognized)
 
-    def _parse(self, file: SourceFile, *, nesting: int, left: list[int]) -> ParsedText:
+    def _parse(
+        self, file: SourceFile, *, nesting: int, left: list[int], recognized: Sequence[RecognizedPage] = ()
+    ) -> ParsedText:
         """``left``: how many files within files may yet be read."""
 
         def member(inner: SourceFile) -> ParsedText | None:
@@ -127,7 +140,13 @@ class MultiFormatParser:
         if media_type.startswith("text/") and len(file.content) > 4 * self._max_characters:
             raise too_large(self._max_characters)
         plain = self.is_plain(file.filename)
-        reading = Reading(max_characters=self._max_characters, member=member, properties=self._properties)
+        reading = Reading(
+            max_characters=self._max_characters,
+            member=member,
+            properties=self._properties,
+            recognizes=self._recognizes and nesting == 0,
+            recognized={page.page: page for page in recognized},
+        )
         reader = _READERS[media_type]
         found = _read_code(file) if plain else reader(replace(file, media_type=media_type), reading)
         if len(found.text) > self._max_characters:

@@ -26,10 +26,18 @@ class _Records(logging.Handler):
         self.records.append((record.name, record.levelno, self.format(record)))
 
 
-def serve(subject: object, *, parent: int, memory_bytes: int, fatal: type[Exception] | None = None) -> None:
+def serve(
+    subject: object,
+    *,
+    parent: int,
+    memory_bytes: int,
+    fatal: type[Exception] | None = None,
+    most_growth: int = MOST_GROWTH,
+) -> None:
     """Answer calls ``(work, arguments, CPU seconds)`` with ``work(subject, *arguments)``.
 
-    ``fatal``: an error after which the process is of no use, and ends as if it had crashed.
+    ``fatal``: an error after which the process is of no use, and ends as if it had crashed. ``most_growth``: bytes that
+    may stay in use.
     """
     calls, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
@@ -44,7 +52,7 @@ def serve(subject: object, *, parent: int, memory_bytes: int, fatal: type[Except
         if call is None:
             return
         answer = _answer(subject, *call, fatal=fatal)
-        last = number == MOST_WORKS or resident_bytes() - floor > MOST_GROWTH
+        last = number == MOST_WORKS or resident_bytes() - floor > most_growth
         write_message(answers, replace(answer, records=tuple(handler.records), last=last))
         del call, answer
         handler.records.clear()

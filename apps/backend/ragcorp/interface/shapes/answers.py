@@ -51,6 +51,9 @@ class AnswerCitation(TypedDict):
     line_start: int
     line_end: int
     page: int | None
+    recognition_confidence: Annotated[
+        float | None, Field(ge=0, le=1, description="Of a page whose text was recognised (OCR); null for other text.")
+    ]
     collection: str
 
 

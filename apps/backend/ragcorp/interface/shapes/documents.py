@@ -38,6 +38,14 @@ class Stored(TypedDict):
     unread: list[Unread]
 
 
+class Recognition(TypedDict):
+    """How far text recognition (OCR) of the scanned pages is: `done` were read, `failed` are not tried again."""
+
+    pages: int
+    done: int
+    failed: int
+
+
 class StoredDocument(TypedDict):
     """A document without its text."""
 
@@ -62,6 +70,7 @@ class StoredDocument(TypedDict):
     updated_at: datetime
     deleted_at: datetime | None
     unread: list[Unread]
+    recognition: Recognition | None
 
 
 class DocumentList(TypedDict):
@@ -90,4 +99,5 @@ def stored_document(document: Document) -> StoredDocument:
         document_id=document.id,
         sensitivity=attributes.sensitivity.label,
         unread=unread_parts(document.unread),
+        recognition=filled(Recognition, document.recognition) if document.recognition else None,
     )

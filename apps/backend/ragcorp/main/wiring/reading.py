@@ -24,7 +24,8 @@ def main() -> None:
 
     options = json.loads(sys.argv[1])
     parent, memory_bytes, careful = (options.pop(name) for name in ("parent", "memory_bytes", "careful"))
-    reader = make_reader(MultiFormatParser(properties=not careful), **options)
+    parser = MultiFormatParser(properties=not careful, recognizes=options.pop("recognizes", False))
+    reader = make_reader(parser, **options)
     unpack_pdfium()
     serve(reader, parent=parent, memory_bytes=memory_bytes, fatal=None if careful else PanickedError)
 

@@ -8,13 +8,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
-from ragcorp.domain.exceptions import UnreadableDocumentError
 from ragcorp.infrastructure.markdown_blocks import MAX_HEADING_CHARACTERS, plain_heading
 from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.decoding import clean
 from ragcorp.infrastructure.parsing.extraction import Request, extract, shielded
 from ragcorp.infrastructure.parsing.kinds.columns import reordered_pages
 from ragcorp.infrastructure.parsing.kinds.reading import Reading, Unread, read_members, unread
+from ragcorp.infrastructure.parsing.kinds.scans import (
+    LITTLE_TEXT,
+    name_of,
+    not_recognized,
+    pictured_pages,
+    with_recognized,
+)
 from ragcorp.infrastructure.parsing.limits import too_large
 from ragcorp.infrastructure.parsing.page_text import join_pages
 
@@ -50,21 +56,38 @@ def read_pdf(file: SourceFile, reading: Reading) -> ParsedText:
     with shielded("PDF"):
         found.pages[:] = _in_reading_order(file.content, found.pages)
     headings = {plain_heading(line) for line in _HEADING_LINE.findall(found.text)}
-    empty = [number for number, page in enumerate(found.pages) if not clean(page).strip()]
+    letters = [len(clean(page).strip()) for page in found.pages]
+    empty = [number for number, count in enumerate(letters) if not count]
     extras = _extras(file.content, empty)
-    pages = ["\n".join([_clean_page(page), *extras.lines.get(number, ())]) for number, page in enumerate(found.pages)]
+    scanned = _scanned(file.content, letters, extras)
+    texts, confidences = with_recognized(found.pages, scanned, reading.recognized)
+    pages = ["\n".join([_clean_page(page), *extras.lines.get(number, ())]) for number, page in enumerate(texts)]
     text, starts = join_pages(pages, headings)
     sections, left_out = read_members(extras.files, reading, UnreadKind.ATTACHMENT)
     text = "\n\n".join([text, *map(clean, sections)])
     if not clean(text).strip():
-        raise UnreadableDocumentError(
-            "The PDF has no text layer: its pages are images (a scan).",
-            field="content",
-            remedy="Run OCR on it, for example with ocrmypdf, and ingest the result.",
-        )
-    scanned = [str(number + 1) for number in empty if number not in extras.blank and number not in extras.lines]
-    left_out = unread(UnreadKind.PAGE, *scanned) + extras.unread + left_out
-    return ParsedText(text=text, title=real_title(found.title), page_starts=starts, unread=left_out)
+        if not reading.recognizes:
+            raise not_recognized("The PDF has no text layer: its pages are pictures")
+        text = name_of(file)
+    places = [str(page) for page in scanned if page not in confidences]
+    return ParsedText(
+        text=text,
+        title=real_title(found.title),
+        page_starts=starts,
+        scanned=scanned,
+        recognized=confidences,
+        unread=unread(UnreadKind.PAGE, *places) + extras.unread + left_out,
+    )
+
+
+def _scanned(data: bytes, letters: list[int], extras: _Extras) -> tuple[int, ...]:
+    """Return the pages (from 1) that are pictures of text, maybe with a little text over them."""
+    stamped = [number for number, count in enumerate(letters) if 0 < count <= LITTLE_TEXT]
+    with shielded("PDF"):
+        pictured = pictured_pages(data, stamped)
+    empty = [number for number, count in enumerate(letters) if not count]
+    bare = [number for number in empty if number not in extras.blank and number not in extras.lines]
+    return tuple(number + 1 for number in sorted([*bare, *pictured]))
 
 
 def _in_reading_order(data: bytes, pages: list[str]) -> list[str]:

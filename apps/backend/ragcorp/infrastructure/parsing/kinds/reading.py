@@ -1,9 +1,10 @@
 """What a reader of one kind of file is given."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind, UnreadPart
+from ragcorp.domain.recognition import RecognizedPage
 
 Unread = tuple[UnreadPart, ...]
 _MOST_PLACES = 50
@@ -11,11 +12,16 @@ _MOST_PLACES = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """``member`` reads a file inside the file; None if it cannot be read. ``properties``: read those of a PDF."""
+    """``member`` reads a file inside the file; None if it cannot be read. ``properties``: read those of a PDF.
+
+    ``recognizes``: scanned pages are recognised later. ``recognized``: those that were, by number (from 1).
+    """
 
     max_characters: int
     member: Callable[[SourceFile], ParsedText | None]
     properties: bool = True
+    recognizes: bool = False
+    recognized: Mapping[int, RecognizedPage] = field(default_factory=dict)
 
 
 Reader = Callable[[SourceFile, Reading], ParsedText]

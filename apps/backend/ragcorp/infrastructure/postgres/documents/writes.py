@@ -14,6 +14,7 @@ from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.array_insert import insert_rows
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
+from ragcorp.infrastructure.postgres.documents.scanned_pages import INDEX_AGAIN, enqueue_scans
 from ragcorp.infrastructure.postgres.documents.unread import unread_values
 from ragcorp.infrastructure.postgres.embeddings.document_vectors import refresh_document_vectors
 from ragcorp.infrastructure.postgres.embeddings.new_texts import reserve_ids, reuse_or_enqueue
@@ -65,6 +66,7 @@ CHUNK_COLUMNS = {
     "heading_path": "text[]", "content": "text", "language": "text", "artifact_type": "text", "sensitivity": "int2",
     "visibility_scope": "text", "owner": "text", "occurred_at": "timestamptz", "line_start": "int4",
     "line_end": "int4", "page_start": "int4", "page_end": "int4", "token_count": "int4", "content_hash": "bytea",
+    "recognition_confidence": "float4",
 }  # fmt: skip
 
 COUNT_PENDING = """
@@ -87,6 +89,7 @@ async def save_documents(
     *,
     principal: Principal,
     restoring: bool = False,
+    recognized: bool = False,
     expected: bytes | None = None,
 ) -> list[IngestResult]:
     """Create or swap the documents inside the connection's transaction; outcomes in the order of ``writes``.
@@ -94,7 +97,8 @@ async def save_documents(
     Rows are locked in the order of external_id, so that parallel batches never deadlock. Raises ConflictError for an
     existing document that the principal may not read. With ``restoring``, raises NotFoundError unless each document is
     still deleted and unchanged, so that a restore never undoes a newer write; with ``expected``, ConflictError unless
-    each has this content hash and is not deleted.
+    each has this content hash and is not deleted. ``recognized``: unchanged documents are written too, with the text of
+    scanned pages.
     """
     by_id = {write.external_id: write for write in writes}
     if len(by_id) != len(writes):
@@ -118,6 +122,7 @@ async def save_documents(
         external_id: stored
         for external_id, stored in existing.items()
         if stored.deleted
+        or recognized
         or (stored.content_hash, stored.chunker) != (by_id[external_id].content_hash, by_id[external_id].chunker)
     }
     if changed:
@@ -130,6 +135,16 @@ async def save_documents(
     if written:
         await _write_contents(
             connection, {document_id: by_id[name] for name, document_id in written.items()}, principal
+        )
+    replaced = [stored.document_id for stored in changed.values()]
+    if restoring:
+        await connection.execute(INDEX_AGAIN, {"document_ids": replaced})
+    elif not recognized:
+        await enqueue_scans(
+            connection,
+            {document_id: by_id[name] for name, document_id in written.items()},
+            replaced=replaced,
+            workspace=principal.workspace,
         )
     pending = await _pending(connection, [*written.values(), *(stored.document_id for stored in existing.values())])
 
@@ -241,7 +256,7 @@ async def _write_contents(
                 list(chunk.heading_path), chunk.content, attributes.language, attributes.artifact_type,
                 int(attributes.sensitivity), str(attributes.visibility_scope), attributes.owner, attributes.occurred_at,
                 chunk.line_start, chunk.line_end, chunk.page_start, chunk.page_end, chunk.token_count,
-                index_hash,
+                index_hash, chunk.recognition_confidence,
             )
             for chunk, index_hash in zip(write.chunks, write.index_hashes, strict=True)
         ]  # fmt: skip
