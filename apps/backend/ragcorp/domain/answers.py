@@ -5,7 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from ragcorp.domain.documents import Chunk
+from ragcorp.domain.documents import Chunk, UnreadPart
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, SourceReport
 from ragcorp.domain.search.requests import SearchResponse
@@ -79,8 +79,20 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IncompleteDocument:
+    """A document behind an answer, with the ``unread`` parts of its file that may say more."""
+
+    external_id: str
+    title: str
+    unread: tuple[UnreadPart, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The checked answer, with a citation for every [n] in ``text``, and the question that replaced a follow-up."""
+    """The checked answer, with a citation for every [n] in ``text``, and the question that replaced a follow-up.
+
+    ``incomplete``: the cited documents that were not read whole; for an abstention, those of the first results.
+    """
 
     text: str
     abstained: bool
@@ -89,6 +101,7 @@ class Answer:
     usage: Mapping[str, int]
     rewritten_query: str | None = None
     hydration: Hydration | None = None
+    incomplete: tuple[IncompleteDocument, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

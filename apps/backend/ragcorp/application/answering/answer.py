@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from ragcorp.application.answering.answer_text import AnswerText, neutral_piece
 from ragcorp.application.answering.cited_pages import CitedPages
 from ragcorp.application.answering.conversations import Conversations
+from ragcorp.application.answering.incomplete import MAX_DOCUMENTS, IncompleteDocuments
 from ragcorp.application.hydration.passages import hydrated_chunks, not_repeated
 from ragcorp.domain.answers import (
     Answer,
@@ -20,6 +21,7 @@ from ragcorp.domain.answers import (
     AnswerPrompt,
     AskEvent,
     Citation,
+    IncompleteDocument,
     Passage,
     QuotedPiece,
     Searched,
@@ -68,6 +70,7 @@ class AnswerQuery:
     answerer: Answerer
     languages: LanguageDetector
     pages: CitedPages
+    incomplete: IncompleteDocuments | None = None
     limits: AnswerLimits
     conversations: Conversations | None = None
     require_budget: Callable[[], Awaitable[None]] | None = None
@@ -141,6 +144,13 @@ class AnswerQuery:
     ) -> Answer:
         cited = () if finished.abstained else draft.cited()
         pages = await self.pages.find([(passage.chunk, quotes) for passage, quotes in cited], principal=principal)
+        incomplete: tuple[IncompleteDocument, ...] = ()
+        if self.incomplete is not None:
+            incomplete = await self.incomplete.find(
+                [passage.chunk for passage, _ in cited] or [hit.chunk for hit in response.hits],
+                principal=principal,
+                limit=None if cited else MAX_DOCUMENTS,
+            )
         return Answer(
             text=draft.text if cited else abstention(language),
             abstained=not cited,
@@ -148,6 +158,7 @@ class AnswerQuery:
             degraded=response.degraded,
             usage=finished.usage,
             hydration=response.hydration,
+            incomplete=incomplete,
         )
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import time
+from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from ragcorp.domain.ports.folders import (
 )
 from ragcorp.domain.ports.use_cases import BatchIngestion
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.text.checks import escaped
+from ragcorp.domain.text.checks import visible
 
 BATCH_DOCUMENTS = 16
 BATCH_BYTES = 8 * 1024 * 1024
@@ -38,12 +39,16 @@ timestamps of file systems are that coarse. It is read once more.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFile:
-    """Outcome of a file: None if being written, ``unread`` if unreadable, ``replaced`` if another folder's."""
+    """Outcome of a file: None if being written or ``empty``.
+
+    ``unread``: it could not be opened or read; ``replaced``: its document was another folder's.
+    """
 
     entry: FileEntry
     outcome: IngestOutcome | None
     stamp: FileStamp | None = None
     unread: bool = False
+    empty: bool = False
     replaced: bool = False
 
     @property
@@ -120,7 +125,7 @@ class FolderDocuments:
         self, entry: FileEntry, options: FolderOptions, *, principal: Principal, moving: bool
     ) -> _Read | StoredFile:
         external_id = options.prefix + entry.relative
-        shown = escaped(external_id)
+        shown = visible(external_id)
         if shown != external_id:
             return StoredFile(entry=entry, outcome=IngestFailure(external_id=shown, error=_misnamed()))
         now_ns = self.clock_ns()
@@ -130,6 +135,8 @@ class FolderDocuments:
             return StoredFile(entry=entry, outcome=IngestFailure(external_id=external_id, error=error), unread=True)
         if stamped.moving and not moving:
             return StoredFile(entry=entry, outcome=None, stamp=stamped.stamp)
+        if is_empty(stamped.file.content):
+            return StoredFile(entry=entry, outcome=None, stamp=stamped.stamp, empty=True)
         request = IngestRequest(external_id=external_id, file=stamped.file, attributes=self._attributes(entry, options))
         try:
             checked = self.preparation.check(request, principal=principal)
@@ -187,13 +194,23 @@ class FolderDocuments:
         ]
 
 
+def is_empty(content: bytes) -> bool:
+    """Return whether a file has nothing but white space, and perhaps the mark of UTF-8 before it."""
+    text = content.removeprefix(BOM_UTF8)
+    return not text or text.isspace()
+
+
 def is_settled(stamp: FileStamp, now_ns: int) -> bool:
     """Return whether a stamp taken at ``now_ns`` is sure to differ after the next change of the file."""
     return now_ns - max(stamp.mtime_ns, stamp.ctime_ns) >= TRUSTED_AFTER_NS
 
 
 def _misnamed() -> InvalidInputError:
-    return InvalidInputError("The file's name is not valid UTF-8.", field="path", remedy="Rename the file.")
+    return InvalidInputError(
+        "The file's name has a line end or another control character, or is not valid UTF-8.",
+        field="path",
+        remedy="Rename the file.",
+    )
 
 
 def unlisted() -> UnreadableDocumentError:

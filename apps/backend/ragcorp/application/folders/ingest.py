@@ -11,21 +11,36 @@ import anyio.to_thread
 from ragcorp.application.folders.documents import FolderDocuments, unlisted
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.ingestion import IngestFailure, IngestOutcome
-from ragcorp.domain.ports.folders import FolderFiles, FolderOptions, FolderScan, OnProgress, WatchedTree
+from ragcorp.domain.ingestion import IngestFailure, IngestOutcome, IngestResult
+from ragcorp.domain.ports.folders import (
+    FolderFiles,
+    FolderOptions,
+    FolderScan,
+    LeftOutFile,
+    LeftOutReason,
+    OnProgress,
+    WatchedTree,
+)
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.text.checks import escaped
+from ragcorp.domain.text.checks import visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderReport:
-    """Counts of files by status; ``replaced`` updated documents had been stored by another folder."""
+    """Counts of files by status; ``replaced`` updated documents had been stored by another folder.
+
+    ``partly_read``: stored documents with ``unread`` parts. ``left_out``: files that are not ingested, except the
+    ``ignored`` ones, of which an excluded folder counts as one.
+    """
 
     created: int
     updated: int
     unchanged: int
     failures: tuple[IngestFailure, ...]
     replaced: int = 0
+    partly_read: tuple[IngestResult, ...] = ()
+    left_out: tuple[LeftOutFile, ...] = ()
+    ignored: int = 0
 
     @property
     def total(self) -> int:
@@ -46,7 +61,8 @@ class IngestFolder:
             return
         names: Counter[str] = Counter()
         for path in paths:
-            names.update(file.relative for file in (await self._scan(path, gitignore=gitignore))[1].files)
+            scan = (await self._scan(path, gitignore=gitignore))[1]
+            names.update(file.relative for file in scan.files if file.stamp.size)
         twice = sum(count > 1 for count in names.values())
         if twice:
             raise InvalidInputError(
@@ -70,12 +86,12 @@ class IngestFolder:
         gitignore: bool = True,
         on_progress: OnProgress | None = None,
     ) -> FolderReport:
-        """Ingest the files below ``root``, without empty ones.
+        """Ingest the files below ``root``.
 
         ``by_kind`` stores source code as ``code``; None: if no attributes.
         """
         tree, scan = await self._scan(root, gitignore=gitignore)
-        entries = [file.entry for file in scan.files if file.stamp.size or tree.only]
+        entries = [file.entry for file in scan.files]
         options = FolderOptions(
             attributes=attributes or DocumentAttributes(language=self.default_language),
             prefix=prefix,
@@ -83,10 +99,10 @@ class IngestFolder:
             gitignore=gitignore,
         )
         outcomes: list[IngestOutcome] = [
-            IngestFailure(external_id=escaped(prefix + (path or ".")), error=unlisted()) for path in scan.unlisted
+            IngestFailure(external_id=visible(prefix + (path or ".")), error=unlisted()) for path in scan.unlisted
         ]
-        failed = len(outcomes)
-        replaced = 0
+        replaced = done = 0
+        empty: list[LeftOutFile] = []
         stored = self.documents.store(
             entries,
             folder=tree.key,
@@ -97,20 +113,28 @@ class IngestFolder:
         async with aclosing(stored) as batches:
             async for batch in batches:
                 outcomes += [file.outcome for file in batch if file.outcome is not None]
+                empty += [LeftOutFile(file.relative, LeftOutReason.EMPTY) for file in batch if file.empty]
                 replaced += sum(file.replaced for file in batch)
+                done += len(batch)
                 if on_progress:
-                    on_progress(len(outcomes) - failed, len(entries))
+                    on_progress(done, len(entries))
         if on_progress and not entries:
             on_progress(0, 0)
-        return _report(outcomes, replaced)
+        return _report(outcomes, replaced=replaced, left_out=sorted([*scan.left_out, *empty]), ignored=scan.ignored)
 
 
-def _report(outcomes: list[IngestOutcome], replaced: int) -> FolderReport:
-    statuses = [outcome.status for outcome in outcomes if not isinstance(outcome, IngestFailure)]
+def _report(
+    outcomes: Sequence[IngestOutcome], *, replaced: int, left_out: Sequence[LeftOutFile], ignored: int
+) -> FolderReport:
+    stored = [outcome for outcome in outcomes if not isinstance(outcome, IngestFailure)]
+    statuses = [result.status for result in stored]
     return FolderReport(
         created=statuses.count(IngestStatus.CREATED),
         updated=statuses.count(IngestStatus.UPDATED),
         unchanged=statuses.count(IngestStatus.UNCHANGED),
         failures=tuple(outcome for outcome in outcomes if isinstance(outcome, IngestFailure)),
         replaced=replaced,
+        partly_read=tuple(result for result in stored if result.unread),
+        left_out=tuple(left_out),
+        ignored=ignored,
     )

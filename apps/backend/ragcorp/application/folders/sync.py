@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import anyio.to_thread
 
 from ragcorp.application.folders.documents import FolderDocuments, StoredFile, unlisted
-from ragcorp.domain.documents import IngestStatus
+from ragcorp.domain.documents import IngestStatus, UnreadPart
 from ragcorp.domain.exceptions import (
     ConfigurationError,
     ConflictError,
@@ -25,6 +25,8 @@ from ragcorp.domain.ports.folders import (
     FolderRecords,
     FolderScan,
     FolderTask,
+    LeftOutFile,
+    LeftOutReason,
     RecordedFile,
     ScannedFile,
     SyncCounts,
@@ -35,7 +37,7 @@ from ragcorp.domain.ports.folders import (
     WatchMemory,
     is_at,
 )
-from ragcorp.domain.text.checks import escaped
+from ragcorp.domain.text.checks import visible
 
 QUIET_NS = 500_000_000
 """A file that changed less long ago is being written."""
@@ -58,6 +60,7 @@ class _Pass:
     recorded: Mapping[str, RecordedFile] = field(default_factory=dict)
     again: set[str] = field(default_factory=set)
     not_stored: set[str] = field(default_factory=set)
+    empty: set[str] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -65,9 +68,12 @@ class _Pass:
         self.options, self.memory = self.task.options, self.task.memory
         self.present = dict.fromkeys(file.relative for file in self.scan.files)
 
-    def report(self, kind: WatchKind, relative: str, error: RagcorpError | None = None) -> None:
+    def report(
+        self, kind: WatchKind, relative: str, error: RagcorpError | None = None, unread: tuple[UnreadPart, ...] = ()
+    ) -> None:
         self.counts[kind.value] += 1
-        self.task.on_event(WatchEvent(kind=kind, external_id=escaped(self.options.prefix + relative), error=error))
+        external_id = visible(self.options.prefix + relative)
+        self.task.on_event(WatchEvent(kind=kind, external_id=external_id, error=error, unread=unread))
 
     def progress(self, done: int, total: int) -> None:
         if self.task.on_progress is not None and total:
@@ -105,6 +111,7 @@ class SyncFolder:
         due = await anyio.to_thread.run_sync(self._due, run)
         self._report_replaced(run, due)
         await self._store(run, due)
+        self._report_left_out(run)
         self._forget_failures(run)
         waiting = await self._delete(run, due)
         counts = SyncCounts(
@@ -126,9 +133,9 @@ class SyncFolder:
         for file in run.scan.files:
             relative = file.relative
             row = run.recorded.get(relative)
-            if not file.stamp.size and run.tree.only is None:
-                continue  # an empty file keeps its stored version
-            if run.memory.failed.get(relative) == (file.stamp, False):
+            if not file.stamp.size and not _is_moving(file):
+                run.empty.add(relative)  # it keeps its stored version
+            elif run.memory.failed.get(relative) == (file.stamp, False):
                 run.counts["failed"] += 1
                 run.not_stored.add(relative)
             elif row is not None and _is_in_step(row, file, described):
@@ -172,9 +179,14 @@ class SyncFolder:
                 run.counts["unchanged"] += 1
             else:
                 others = outcome.status is IngestStatus.UPDATED and (row is None or (row.stored and not row.owned))
-                run.report(WatchKind(outcome.status.value), relative, _took_the_place() if others else None)
+                error = _took_the_place() if others else None
+                run.report(WatchKind(outcome.status.value), relative, error, outcome.unread)
             return
         run.not_stored.add(relative)
+        if file.empty:
+            run.empty.add(relative)
+            memory.moving.pop(relative, None)
+            return
         if outcome is None or isinstance(outcome.error, NotFoundError):  # written, or gone, while it was read
             memory.moving.setdefault(relative, self.clock_ns())
             run.again.add(relative)
@@ -273,6 +285,15 @@ class SyncFolder:
                 run.report(WatchKind.FAILED, path, unlisted())
         earlier = run.memory.unlisted if run.below is not None else frozenset()
         run.memory.unlisted = earlier | set(run.scan.unlisted)
+
+    def _report_left_out(self, run: _Pass) -> None:
+        left_out = {*run.scan.left_out, *(LeftOutFile(path, LeftOutReason.EMPTY) for path in run.empty)}
+        if new := left_out - run.memory.left_out:
+            ignored = run.scan.ignored if run.below is None else 0
+            run.task.on_event(WatchEvent(kind=WatchKind.LEFT_OUT, left_out=tuple(sorted(new)), ignored=ignored))
+        if run.below is None:
+            run.memory.left_out.clear()
+        run.memory.left_out |= left_out
 
     def _forget_failures(self, run: _Pass) -> None:
         for memory in (run.memory.failed, run.memory.moving):

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from ragcorp.domain.exceptions import InvalidInputError, UnreadableDocumentError
 from ragcorp.domain.filters import Filters, narrowed_to
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.text.checks import clean_text, is_blank, require_length, require_storable
+from ragcorp.domain.text.languages import require_language
 
 MAX_EXTERNAL_ID = 500
 MAX_TITLE = 500
@@ -21,7 +21,6 @@ MAX_OWNER = 200
 """Equal to the limit of a principal's subject."""
 MAX_METADATA_BYTES = 16 * 1024
 MAX_METADATA_DEPTH = 8
-LANGUAGE_PATTERN = re.compile(r"[a-z]{2,3}")
 
 
 def checked_attributes(
@@ -34,10 +33,7 @@ def checked_attributes(
     for field, value, limit in labels:
         require_storable(value, field=field)
         require_length(value, field=field, limit=limit)
-    if not LANGUAGE_PATTERN.fullmatch(attributes.language):
-        raise InvalidInputError(
-            "language is not an ISO 639 code.", field="language", remedy="Use a code such as 'es', 'en' or 'pt'."
-        )
+    require_language(attributes.language)
     if attributes.path is not None:
         require_storable(attributes.path, field="path")
         require_length(attributes.path, field="path", limit=1000)

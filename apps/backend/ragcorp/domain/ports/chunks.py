@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from ragcorp.domain.documents import Chunk, Page
+from ragcorp.domain.documents import Chunk, Page, UnreadPart
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
 
@@ -53,3 +53,12 @@ class PageTexts(Protocol):
 
     async def read(self, spans: Sequence[PageSpan], *, principal: Principal) -> Mapping[PageSpan, PagedText]:
         """Return the spans that exist and that the principal may read."""
+
+
+class UnreadParts(Protocol):
+    """Reads what was not read of documents that are not deleted. Outages are a StorageUnavailableError."""
+
+    async def read(
+        self, document_ids: Sequence[UUID], *, principal: Principal
+    ) -> Mapping[UUID, tuple[UnreadPart, ...]]:
+        """Return the documents that have such parts and that the principal may read."""

@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from ragcorp.domain.documents import DocumentAttributes, SourceFile
+from ragcorp.domain.documents import DocumentAttributes, SourceFile, UnreadPart
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.principal import Principal
 
@@ -45,12 +45,36 @@ class ScannedFile:
         return self.entry.relative
 
 
+class LeftOutReason(StrEnum):
+    """Why a file of a tree is not ingested. ``special``: neither a file nor a folder."""
+
+    KIND = "kind"
+    LOCK_FILE = "lock_file"
+    SYSTEM_FILE = "system_file"
+    HIDDEN = "hidden"
+    EMPTY = "empty"
+    LINK = "link"
+    SPECIAL = "special"
+
+
+class LeftOutFile(NamedTuple):
+    """A file that is not ingested, or with a '/' at its end a folder that is not looked into."""
+
+    relative: str
+    reason: LeftOutReason
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderScan:
-    """Files in the order of their names, and the paths below which no look was possible ('' is the whole tree)."""
+    """Files in the order of their names, and the paths below which no look was possible ('' is the whole tree).
+
+    ``left_out``: all other files, except the ``ignored`` ones, of which an excluded folder counts as one.
+    """
 
     files: tuple[ScannedFile, ...]
     unlisted: tuple[str, ...] = ()
+    left_out: tuple[LeftOutFile, ...] = ()
+    ignored: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +118,10 @@ class FolderFiles(Protocol):
     def state(self, tree: WatchedTree) -> TreeState: ...
 
     def scan(self, tree: WatchedTree, *, below: Collection[str] | None = None, gitignore: bool = True) -> FolderScan:
-        """Return the files of the tree, or those at and below some of its paths. A missing path is no error."""
+        """Return the files of the tree, or those at and below some of its paths. A missing path is no error.
+
+        Empty files are among the files.
+        """
 
     def read_stamped(self, entry: FileEntry) -> StampedFile:
         """Raises the errors of ``read``."""
@@ -198,8 +225,8 @@ class WatchKind(StrEnum):
 
     ``kept``: a document that another caller stored or changed stays, although its file is gone or differs. ``updated``
     with an error: a file replaced such a document. ``held_back``: so many files are gone that their documents stay.
-    ``waiting``: the folder or the database is unavailable. ``in_step``: a comparison of the whole tree, or a large
-    burst of changes, is done.
+    ``waiting``: the folder or the database is unavailable. ``left_out``: files that are not ingested, each reported
+    once. ``in_step``: a comparison of the whole tree, or a large burst of changes, is done.
     """
 
     CREATED = "created"
@@ -209,6 +236,7 @@ class WatchKind(StrEnum):
     KEPT = "kept"
     HELD_BACK = "held_back"
     WAITING = "waiting"
+    LEFT_OUT = "left_out"
     IN_STEP = "in_step"
 
 
@@ -226,12 +254,19 @@ class SyncCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchEvent:
-    """An event of a document or of the tree. ``error`` gives the reason and the remedy."""
+    """An event of a document or of the tree.
+
+    ``error`` gives the reason and the remedy; ``unread`` what was not read of the file; ``ignored`` how many paths
+    of the whole tree its ``.gitignore`` files exclude.
+    """
 
     kind: WatchKind
     external_id: str | None = None
     error: RagcorpError | None = None
     counts: SyncCounts | None = None
+    unread: tuple[UnreadPart, ...] = ()
+    left_out: tuple[LeftOutFile, ...] = ()
+    ignored: int = 0
 
 
 OnEvent = Callable[[WatchEvent], None]
@@ -244,8 +279,8 @@ class WatchMemory:
     """State of a watch between passes, in addition to the records.
 
     ``failed``: files that could not be stored in their present state, by path; ``moving``: since when (wall clock, ns)
-    a file is being written; ``held_back``, ``unlisted`` and ``replaced``: already reported. ``identity`` is that of the
-    root of the last comparison.
+    a file is being written; ``held_back``, ``unlisted``, ``replaced`` and ``left_out``: already reported. ``identity``
+    is that of the root of the last comparison.
     """
 
     failed: dict[str, tuple[FileStamp, bool]] = field(default_factory=dict)
@@ -253,6 +288,7 @@ class WatchMemory:
     held_back: int = 0
     unlisted: frozenset[str] = frozenset()
     replaced: set[str] = field(default_factory=set)
+    left_out: set[LeftOutFile] = field(default_factory=set)
     identity: tuple[int, int] | None = None
 
 

@@ -6,6 +6,7 @@ import unicodedata
 from ragcorp.domain.exceptions import InvalidInputError
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_UNSHOWN = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _INVISIBLE = re.compile("[\\s\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\u00ad]+")
 
@@ -31,9 +32,15 @@ def escaped(text: str) -> str:
     return _LONE_SURROGATE.sub(_escape, text)
 
 
+def visible(text: str) -> str:
+    r"""Return a name on one line that every encoding supports: a line end becomes ``\x0a``."""
+    return _UNSHOWN.sub(_escape, text)
+
+
 def _escape(match: re.Match[str]) -> str:
     code = ord(match.group())
-    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
+    byte = code - 0xDC00 if 0xDC80 <= code <= 0xDCFF else code
+    return f"\\x{byte:02x}" if byte <= 0xFF else f"\\u{code:04x}"
 
 
 def is_blank(text: str) -> bool:

@@ -55,7 +55,7 @@ LOOSE_FOCUS = word_set(
     "importe cantidad persona nombre tiempo plazo antelacion preaviso duracion periodo precio coste costo "
     "valor version metros kilos kilometros litros grados date number code time day city country kind "
     "minimum price cost amount porcentaje percentage mes meses month dias fechas horas "
-    "veces semanas anos años minutos "
+    "veces semanas ano año anos años minutos "
 )
 """Nouns that a value of the expected kind replaces, or that say little."""
 

@@ -77,7 +77,9 @@ class Reader:
             headings = [" . ".join(passage.chunk.heading_path[1:]) for passage in passages]
             names = " . ".join(question.names)
             evidence = [*headings, *abouts, *(passage.chunk.content for passage in passages)]
-            evidence += [_own_text(statement) for of_passage in statements for statement in of_passage]
+            evidence += [
+                text for of_passage in statements for statement in of_passage for text in _own_texts(statement)
+            ]
             leads = [_lead_text(statement) for of_passage in statements for statement in of_passage]
             lexemes = await self._lexemes(
                 [question.words, names, *(part.words for part in parts), *evidence, *leads], language
@@ -150,7 +152,7 @@ class _Weighing:
         self, passage: Passage, statements: Sequence[Statement], around: Surroundings
     ) -> Iterator[Candidate]:
         anywhere = [around_credit(term, around) for term in self.terms]
-        texts = [self._words(_own_text(statement)) for statement in statements]
+        texts = [self._words(*_own_texts(statement)) for statement in statements]
         for position, statement in enumerate(statements):
             lead = self._words(_lead_text(statement))
             near = [
@@ -158,7 +160,8 @@ class _Weighing:
                 for n in (position - 1, position + 1)
                 if 0 <= n < len(statements) and statements[n].line == statement.line
             ]
-            own = [own_credit(term, texts[position], statement.cells) for term in self.terms]
+            row = self._words(_own_texts(statement)[0])
+            own = [own_credit(term, texts[position], row=row, cells=statement.cells) for term in self.terms]
             close = [
                 max(credit, close_credit(term, lead=lead, heading=around.heading, near=near))
                 for term, credit in zip(self.terms, own, strict=True)
@@ -183,8 +186,8 @@ class _Weighing:
             phrases[document] = phrases.get(document, frozenset()).union(present)
         return phrases
 
-    def _words(self, text: str) -> Words:
-        return Words.of(text, self.lexemes[text])
+    def _words(self, *texts: str) -> Words:
+        return Words.of(" ".join(texts), frozenset().union(*(self.lexemes[text] for text in texts)))
 
 
 def _statements(passages: Sequence[Passage]) -> list[list[Statement]]:
@@ -197,10 +200,10 @@ def _terms_of(part: Question, terms: Sequence[Term], lexemes: frozenset[str]) ->
     )
 
 
-def _own_text(statement: Statement) -> str:
-    """Return the text of a statement that terms are matched in: a row with the heads of its columns."""
-    heads = " . ".join(cell.header for cell in statement.cells)
-    return " ".join(part for part in (statement.text, heads, statement.implied) if part)
+def _own_texts(statement: Statement) -> tuple[str, ...]:
+    """Return the texts of a statement that terms are matched in: its own, then the heads of a row's columns."""
+    own = f"{statement.text} {statement.implied}" if statement.implied else statement.text
+    return (own, " . ".join(cell.header for cell in statement.cells)) if statement.cells else (own,)
 
 
 def _lead_text(statement: Statement) -> str:

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 
 from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.infrastructure.extractive.question import Question
-from ragcorp.infrastructure.extractive.statements import Cell, Statement
+from ragcorp.infrastructure.extractive.statements import SIGNING, Cell, Statement
 from ragcorp.infrastructure.extractive.terms import Candidate, Term, share
 from ragcorp.infrastructure.extractive.values import ValueKind, found_values, is_cell_amount
-from ragcorp.infrastructure.extractive.words import listed, same_root
+from ragcorp.infrastructure.extractive.words import UNITS, listed, same_root
 
 VALUE = 0.22
 TOPIC = 0.3
@@ -72,8 +72,6 @@ _COUNTED = re.compile(r"\b(?:cuant[oa]s?|how many|quant[oa]s?)\s+(\w+)")
 SUBJECT = 80
 _COPULA = re.compile(r"([^.;:]*)\b(?:son|es|fueron|fue|seran|sera|eran|era|are|were|is|was)\s+(?:de\s+)?$")
 """The counted noun may come before the number: "the operations affected are 38"."""
-
-_UNITS = {"metros": "m", "kilos": "kg", "kilometros": "km", "litros": "l", "euros": "€", "gigas": "gb", "grados": "°"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,7 +252,7 @@ def value_strength(
     question: str, kinds: Iterable[ValueKind], statement: Statement, following: Statement | None
 ) -> float:
     """Return the strength, in [0, 1], of the statement's best value of the kinds that is not in the folded question."""
-    if statement.implied:
+    if statement.implied == SIGNING:
         # a place and a date name no person
         kinds = [kind for kind in kinds if kind is not ValueKind.PERSON]
     own = max((_strength(question, statement, kind) for kind in kinds), default=0.0)
@@ -266,7 +264,7 @@ def value_strength(
 def has_value(question: str, kinds: Iterable[ValueKind], cell: Cell) -> bool:
     """Return whether a cell has a value of one of the kinds, or the unit of the noun that the question counts."""
     counted = _COUNTED.search(question)
-    unit = _UNITS.get(counted.group(1)) if counted else None
+    unit = UNITS.get(counted.group(1)) if counted else None
     if unit and f"{unit} " in f"{folded_in_place(cell.text)} ":
         return True
     return any(
@@ -294,7 +292,7 @@ def _strength(question: str, statement: Statement, kind: ValueKind) -> float:
 def _counts(noun: str, values: Iterable[str], statement: Statement) -> bool:
     """Return whether a number is next to the noun, or the noun is in a column's head, a label or the row."""
     plain = folded_in_place(statement.text)
-    unit = _UNITS.get(noun)
+    unit = UNITS.get(noun)
     labels = " ".join(f"{cell.header} {cell.text}" for cell in statement.cells) or plain.partition(":")[0] * (
         ":" in plain
     )

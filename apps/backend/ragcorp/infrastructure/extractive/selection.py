@@ -18,7 +18,7 @@ from ragcorp.infrastructure.extractive.question import Question
 from ragcorp.infrastructure.extractive.reading import Reading
 from ragcorp.infrastructure.extractive.scoring import Part, Scored, answers, pair_answers, part_of, score
 from ragcorp.infrastructure.extractive.statements import Statement
-from ragcorp.infrastructure.extractive.terms import NEAR
+from ragcorp.infrastructure.extractive.terms import NEAR, Candidate
 from ragcorp.infrastructure.extractive.versions import changes, counterparts, later_message, supersedes
 
 NEARLY_BEST = 0.12
@@ -89,15 +89,28 @@ def _ranked(part: Part, reading: Reading) -> list[Scored]:
     ranked = [
         score(candidate, part)
         for candidate in reading.candidates
-        if any(candidate.close) and (part.question.asks_clause or not candidate.statement.is_heading)
+        if any(candidate.close) and (part.question.asks_clause or not _is_heading(candidate, part))
     ]
     return sorted(ranked, key=lambda scored: (-scored.score, scored.candidate.order))
+
+
+def _is_heading(candidate: Candidate, part: Part) -> bool:
+    """Return whether the statement is a heading, or looks like one and lacks the focus of the question."""
+    lacks_focus = part.focus is not None and not candidate.own[part.focus]
+    return candidate.statement.is_heading or (candidate.statement.is_title and lacks_focus)
 
 
 def _best(part: Part, reading: Reading, taken: Sequence[tuple[int, int]]) -> Chosen | None:
     ranked = _ranked(part, reading)
     best = next(
-        (scored for scored in ranked if scored.score >= ranked[0].score - NEARLY_BEST and answers(scored, part)), None
+        (
+            scored
+            for scored in ranked
+            if scored.score >= ranked[0].score - NEARLY_BEST
+            and answers(scored, part)
+            and not _is_any_row(scored, ranked)
+        ),
+        None,
     )
     for scored in ranked:
         # one statement may answer two parts
@@ -116,6 +129,19 @@ def _best(part: Part, reading: Reading, taken: Sequence[tuple[int, int]]) -> Cho
         return None
     chosen = _current(Chosen(part=part, scored=best), ranked, reading)
     return replace(chosen, companion=_companion(chosen, ranked))
+
+
+def _is_any_row(scored: Scored, ranked: Sequence[Scored]) -> bool:
+    """Return whether nothing in the question tells the row from another one of its table."""
+    candidate = scored.candidate
+    heads = [cell.header for cell in candidate.statement.cells]
+    return bool(heads) and any(
+        other.candidate.order != candidate.order
+        and (other.candidate.credits, other.candidate.close) == (candidate.credits, candidate.close)
+        and other.candidate.passage.n == candidate.passage.n
+        and [cell.header for cell in other.candidate.statement.cells] == heads
+        for other in ranked
+    )
 
 
 def _current(chosen: Chosen, ranked: Sequence[Scored], reading: Reading) -> Chosen:

@@ -16,6 +16,7 @@ MAX_STATEMENTS_READ = 500
 MAX_WHOLE_LINE = 200
 """A labelled line up to this length, like "A-17. Task. Responsible: X.", is one statement."""
 MAX_HEADING = 100
+MAX_TITLE = 60
 
 _SEPARATOR_CELL = re.compile(r":?-{2,}:?")
 _MARKDOWN_HEADING = re.compile(r"#{1,6}\s+")
@@ -38,6 +39,7 @@ _LABEL = re.compile(
     r"(?:[-*•]\s+)?(?:\*\*)?(?:(?:[Aa]rt(?:[íi]culo)?|[Aa]cuerdo|[Dd]ecisi[oó]n|[Pp]unto|[Cc]l[aá]usula)\.?\s*\d+"
     r"|[A-ZÑ]{1,5}-?\d+|\d{1,3}|[A-Za-z]|[IVXLC]+)(?:\.\d+)*(?:[.ªº:)]+(?:\*\*)?|\*\*)"
 )
+_TITLE = re.compile(r"[^\W\d_]+(?:[ '/-][^\W\d_]+)*")
 _RULE = re.compile(r"[\W_]+")
 _LEAD = re.compile(
     r"\*\*[^*]{1,160}\*\*|\[[^\]]{4,60}\].{0,120}|(?:De|Para|CC|Fecha|Asunto|From|To|Date|Subject)\s*:.*|.{3,200}:"
@@ -47,6 +49,14 @@ _SIGNED = re.compile(
     r"(?:en|in|em)\s+[A-ZÁÉÍÓÚÑ][^,.]{2,60},\s+(?:a\s+)?\d{1,2}(?:\s+de)?\s+\w+(?:\s+de)?\s+\d{4}\.?", re.IGNORECASE
 )
 SIGNING = "firma firmado fecha signed signature assinatura"
+_APPLICANT = re.compile(
+    r"(?:[-*•]\s+)?(?:nombre|apellidos|name|nome|solicitante|interesad[oa]|raz[oó]n social)(?: [\w,/]+){0,4}"
+    r"\s*:\s*\S.*",
+    re.IGNORECASE,
+)
+APPLICANT = "presenta solicita solicitante interesado titular firma applicant applies requerente"
+_QUARTER = re.compile(r"\b(?:[TQ]([1-4])|([1-4])[TQ])\b")
+_QUARTERS = ("primer", "segundo", "tercer", "cuarto")
 _ABBREVIATION = re.compile(
     r"\b(?:art|arts|núm|n\.º|nº|sr|sra|dña|d|pág|ej|s\.a|s\.l|tel|ext|no|mr|mrs|ms|dr|dra|cía|aprox|máx|mín)\.$",
     re.IGNORECASE,
@@ -100,7 +110,7 @@ class Statement:
 
     ``lead`` are the lines that introduce it: a speaker and date, or a label; ``heading`` is the heading in the passage.
     A row of a table has ``cells``. ``implied`` are words for the meaning of its form: a place and a date alone
-    belong to a signature.
+    belong to a signature, a field for a name to the person who fills in the form, and T3 to the third quarter.
     """
 
     text: str
@@ -111,6 +121,11 @@ class Statement:
     is_heading: bool = False
     implied: str = ""
     fact: Fact | None = None
+
+    @property
+    def is_title(self) -> bool:
+        """Whether it looks like a title that is not marked as one: a short line without a value or punctuation."""
+        return not self.cells and len(self.text) <= MAX_TITLE and _TITLE.fullmatch(self.text) is not None
 
     @property
     def introduces(self) -> bool:
@@ -173,7 +188,8 @@ def _statements(content: str) -> Iterator[Statement]:
                 Cell(header=head, text=text)
                 for head, text in zip(itertools.chain(header, itertools.repeat("")), _cells(line), strict=False)
             )
-            yield Statement(text=line, line=number, lead=leads[-1] if leads else "", heading=heading, cells=cells)
+            lead = leads[-1] if leads else ""
+            yield Statement(text=line, line=number, lead=lead, heading=heading, cells=cells, implied=_implied_by(line))
             continue
         header = []
         if not fenced and (_is_heading(line) or _is_numbered_title(lines, number)):
@@ -191,8 +207,17 @@ def _statements(content: str) -> Iterator[Statement]:
                 line=number,
                 lead="" if is_lead else " ".join(leads),
                 heading=heading,
-                implied=SIGNING if _SIGNED.fullmatch(text) else "",
+                implied=_implied_by(text),
             )
+
+
+def _implied_by(text: str) -> str:
+    if _SIGNED.fullmatch(text):
+        return SIGNING
+    if _APPLICANT.fullmatch(text):
+        return APPLICANT
+    quarter = _QUARTER.search(text)
+    return f"{_QUARTERS[int(quarter.group(1) or quarter.group(2)) - 1]} trimestre" if quarter else ""
 
 
 def _is_separator(line: str) -> bool:

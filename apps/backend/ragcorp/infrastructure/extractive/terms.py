@@ -17,7 +17,7 @@ from ragcorp.domain.answers import Passage
 from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.infrastructure.extractive.statements import Cell, Statement
 from ragcorp.infrastructure.extractive.values import range_match
-from ragcorp.infrastructure.extractive.words import same_root
+from ragcorp.infrastructure.extractive.words import UNITS, same_root
 
 GENERIC = "fecha número código importe cantidad tiempo plazo persona nombre hora date number code time day día días"
 GENERIC_SHARE = 0.35
@@ -29,6 +29,8 @@ UNKNOWN_SHARE = 0.35
 ROOT = 0.85
 RELATED = 0.8
 
+HEADER = 0.9
+"""A head of a column, which all rows share: a word in the row itself distinguishes it."""
 LEAD = 0.75
 HEADING = 0.8
 NEAR = 0.55
@@ -156,8 +158,13 @@ def contains_phrase(plain: str, phrase: str) -> bool:
     """Return whether folded text contains a phrase as a whole: REQ-2024-0010 does not contain REQ-2024-001."""
     if phrase.partition(" ")[0] not in plain:
         return False
-    pattern = r"\s+".join(re.escape(word) for word in phrase.split())
+    pattern = r"\s+".join(_written(word) for word in phrase.split())
     return re.search(rf"(?<![\w]){pattern}(?!\w|[-/]\w|[.,]\d)", plain) is not None
+
+
+def _written(word: str) -> str:
+    """Return a pattern for a word, or for the symbol of a unit."""
+    return f"(?:{word}|{re.escape(UNITS[word])})" if word in UNITS else re.escape(word)
 
 
 def cell_match(phrase: str, cells: Iterable[Cell]) -> float:
@@ -191,9 +198,9 @@ def around_credit(term: Term, around: Surroundings) -> float:
     )
 
 
-def own_credit(term: Term, words: Words, cells: Iterable[Cell]) -> float:
-    """Return the credit of a term in the statement itself."""
-    credit = match(term, words)
+def own_credit(term: Term, words: Words, *, row: Words, cells: Iterable[Cell]) -> float:
+    """Return the credit of a term in the statement itself; ``words`` include the heads of the columns of a ``row``."""
+    credit = max(match(term, row), HEADER * match(term, words))
     if not credit and term.phrase and len(words.plain) <= MAX_ROW:
         return max(range_match(term.phrase, words.plain), cell_match(term.phrase, cells))
     return credit

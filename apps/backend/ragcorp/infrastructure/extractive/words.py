@@ -11,6 +11,18 @@ MIN_STEM_SHARE = 0.6
 NO_ROOTS = frozenset({"abril", "marz", "may", "mes"})
 """Short lexemes that are the beginning of unrelated words."""
 
+UNITS = {
+    "metros": "m",
+    "kilos": "kg",
+    "kilometros": "km",
+    "litros": "l",
+    "euros": "€",
+    "gigas": "gb",
+    "grados": "°",
+    "unidades": "uds",
+}
+"""Symbols of the units that questions write out."""
+
 
 def listed(words: str) -> tuple[str, ...]:
     """Split a list of words that is written as one string."""

@@ -12,6 +12,8 @@ from ragcorp.domain.ports.folders import (
     FileEntry,
     FileStamp,
     FolderScan,
+    LeftOutFile,
+    LeftOutReason,
     ScannedFile,
     StampedFile,
     TreeState,
@@ -24,16 +26,17 @@ from ragcorp.infrastructure.files.roots import folder_key
 
 GONE = (FileNotFoundError, NotADirectoryError)
 
-_LOCK = "~$"
-"""What Office puts before the name of an open file, for a file that says who opened it."""
-_LITTER = frozenset({"thumbs.db", "desktop.ini"})
+_LOCKS = ("~$", ".~lock.")
+"""What Office and LibreOffice put before the name of an open file, for a file that says who opened it."""
+_OF_SYSTEMS = frozenset({"thumbs.db", "ehthumbs.db", "desktop.ini", ".ds_store"})
 
 
 class LocalFiles:
-    """Walks folders. Omits hidden files and folders, and files that a ``.gitignore`` in the folder excludes.
+    """Walks folders. Leaves out hidden files and folders, and files that a ``.gitignore`` in the folder excludes.
 
-    Omits lock files of Office, and does not follow symbolic links. ``suffixes`` are those of the accepted files; one
-    without a dot is a complete file name. A file that is named itself is accepted even if it is ignored.
+    Leaves out lock files of Office and files of systems, and does not follow symbolic links. ``suffixes`` are those of
+    the accepted files; one without a dot is a complete file name. A file that is named itself is accepted even if it is
+    hidden, ignored or of another kind.
     """
 
     def __init__(self, *, suffixes: frozenset[str], max_bytes: int) -> None:
@@ -85,13 +88,16 @@ class LocalFiles:
         return TreeState(identity=(status.st_dev, status.st_ino), empty=empty)
 
     def scan(self, tree: WatchedTree, *, below: Collection[str] | None = None, gitignore: bool = True) -> FolderScan:
-        walk = _Walk(tree.root, wanted=self._wanted, gitignore=gitignore)
+        walk = _Walk(tree.root, why_not=self._why_not, gitignore=gitignore)
         if tree.only is not None:
             files = list(walk.named(tree.only))
         else:
             files = [file for start in _outermost([""] if below is None else below) for file in walk.files(start)]
         return FolderScan(
-            files=tuple(sorted(files, key=lambda file: file.entry.relative)), unlisted=tuple(sorted(walk.unlisted))
+            files=tuple(sorted(files, key=lambda file: file.entry.relative)),
+            unlisted=tuple(sorted(walk.unlisted)),
+            left_out=tuple(sorted(walk.left_out)),
+            ignored=walk.ignored,
         )
 
     def still_gone(self, tree: WatchedTree, paths: Sequence[str], *, gitignore: bool = True) -> list[str]:
@@ -101,24 +107,33 @@ class LocalFiles:
             path for path in paths if path not in there and not any(is_at(path, hidden) for hidden in scan.unlisted)
         ]
 
-    def _wanted(self, name: str) -> bool:
+    def _why_not(self, name: str) -> LeftOutReason | None:
+        """Return why a file of this name in a folder is left out, or None."""
+        if (reason := _litter(name)) is not None:
+            return reason
+        if name.startswith("."):
+            return LeftOutReason.HIDDEN
         lowered = name.lower()
-        if name.startswith((".", _LOCK)) or lowered in _LITTER:
-            return False
-        return PurePosixPath(lowered).suffix in self._suffixes or lowered in self._suffixes
+        known = PurePosixPath(lowered).suffix in self._suffixes or lowered in self._suffixes
+        return None if known else LeftOutReason.KIND
 
 
 class _Walk:
     """One walk below ``root``. ``unlisted`` gathers the paths that no look was possible at."""
 
-    def __init__(self, root: Path, *, wanted: Callable[[str], bool], gitignore: bool) -> None:
+    def __init__(self, root: Path, *, why_not: Callable[[str], LeftOutReason | None], gitignore: bool) -> None:
         self._root = root
-        self._wanted = wanted
+        self._why_not = why_not
         self._rules = IgnoreRules(self._ignore_lines) if gitignore else None
         self.unlisted: set[str] = set()
+        self.left_out: list[LeftOutFile] = []
+        self.ignored = 0
 
     def named(self, name: str) -> Iterator[ScannedFile]:
         """Yield the file of that name in the root, whatever its suffix and even if it is ignored."""
+        if (reason := _litter(name)) is not None:
+            self.left_out.append(LeftOutFile(name, reason))
+            return
         try:
             status = os.stat(self._root / name)  # noqa: PTH116 - the house's walks speak os
         except GONE:
@@ -141,12 +156,12 @@ class _Walk:
             except OSError:
                 self.unlisted.add(path)
                 return
-            is_folder = stat.S_ISDIR(status.st_mode)
-            if name.startswith(".") or self._excluded(path, folder=is_folder):
-                return
-            if not is_folder:
-                if path == start and stat.S_ISREG(status.st_mode) and self._wanted(name):
+            if not stat.S_ISDIR(status.st_mode):
+                link, regular = stat.S_ISLNK(status.st_mode), stat.S_ISREG(status.st_mode)
+                if path == start and self._takes(path, name, link=link, regular=regular):
                     yield self._found(path, status)
+                return
+            if not self._enters(path, name):
                 return
             folder = path
         yield from self._below(folder)
@@ -167,15 +182,15 @@ class _Walk:
                 continue
             for entry in listed:
                 path = joined(folder, entry.name)
-                if entry.name.startswith(".") or entry.is_symlink():
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    if not self._excluded(path, folder=True):
-                        waiting.append(path)
-                elif self._wanted(entry.name) and not self._excluded(path, folder=False):
-                    yield from self._regular(path, entry)
+                if not entry.is_dir(follow_symlinks=False):
+                    yield from self._file(path, entry)
+                elif self._enters(path, entry.name):
+                    waiting.append(path)
 
-    def _regular(self, path: str, entry: os.DirEntry[str]) -> Iterator[ScannedFile]:
+    def _file(self, path: str, entry: os.DirEntry[str]) -> Iterator[ScannedFile]:
+        regular = entry.is_file(follow_symlinks=False)
+        if not self._takes(path, entry.name, link=entry.is_symlink(), regular=regular):
+            return
         try:
             status = entry.stat(follow_symlinks=False)
         except GONE:
@@ -185,6 +200,23 @@ class _Walk:
             return
         if stat.S_ISREG(status.st_mode):
             yield self._found(path, status)
+
+    def _enters(self, path: str, name: str) -> bool:
+        if name.startswith("."):
+            self.left_out.append(LeftOutFile(f"{path}/", LeftOutReason.HIDDEN))
+            return False
+        excluded = self._excluded(path, folder=True)
+        self.ignored += excluded
+        return not excluded
+
+    def _takes(self, path: str, name: str, *, link: bool, regular: bool) -> bool:
+        if self._excluded(path, folder=False):
+            self.ignored += 1
+            return False
+        reason = LeftOutReason.LINK if link else self._why_not(name) if regular else LeftOutReason.SPECIAL
+        if reason is not None:
+            self.left_out.append(LeftOutFile(path, reason))
+        return reason is None
 
     def _excluded(self, path: str, *, folder: bool) -> bool:
         return self._rules is not None and self._rules.excludes(path, folder=folder)
@@ -206,6 +238,13 @@ class _Walk:
     def _found(self, path: str, status: os.stat_result) -> ScannedFile:
         entry = FileEntry(path=self._root / path, relative=path)
         return ScannedFile(entry=entry, stamp=_stamp(status), seen_ns=time.time_ns())
+
+
+def _litter(name: str) -> LeftOutReason | None:
+    """Return why a file is no document of anyone's, even if it is named itself."""
+    if name.startswith(_LOCKS):
+        return LeftOutReason.LOCK_FILE
+    return LeftOutReason.SYSTEM_FILE if name.lower() in _OF_SYSTEMS else None
 
 
 def _stamp(status: os.stat_result) -> FileStamp:

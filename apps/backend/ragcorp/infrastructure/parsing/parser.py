@@ -15,7 +15,6 @@ from ragcorp.domain.exceptions import (
 from ragcorp.domain.recognition import RecognizedPage
 from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.decoding import clean, text_of
-from ragcorp.infrastructure.parsing.extraction import PanickedError
 from ragcorp.infrastructure.parsing.kinds.archives import read_epub, read_zip
 from ragcorp.infrastructure.parsing.kinds.image import read_image
 from ragcorp.infrastructure.parsing.kinds.mail import read_email, read_msg
@@ -85,17 +84,11 @@ _MOST_FILES = 2_000
 
 
 class MultiFormatParser:
-    """Text, Markdown and source code are decoded here; other kinds need the extra ``parsers`` (kreuzberg, mammoth).
+    """Text, Markdown and source code are decoded here; most other kinds need the extra ``parsers``."""
 
-    Without ``properties`` those of a PDF are not read: their dates are a cause of panics in kreuzberg 4.10.
-    ``recognizes``: scanned pages are recognised after the document is stored, so that a file of nothing else is taken.
-    """
-
-    def __init__(
-        self, *, max_characters: int = MAX_CHARACTERS, properties: bool = True, recognizes: bool = False
-    ) -> None:
+    def __init__(self, *, max_characters: int = MAX_CHARACTERS, recognizes: bool = False) -> None:
+        """``recognizes``: scanned pages are recognised once the document is stored: a file of nothing else is taken."""
         self._max_characters = max_characters
-        self._properties = properties
         self._recognizes = recognizes
 
     @property
@@ -131,8 +124,6 @@ class MultiFormatParser:
                 return None
             try:
                 return self._parse(inner, nesting=nesting + 1, left=left)
-            except PanickedError:
-                raise
             except (UnreadableDocumentError, UnsupportedMediaTypeError, PayloadTooLargeError, MissingExtraError):
                 return None
 
@@ -143,7 +134,6 @@ class MultiFormatParser:
         reading = Reading(
             max_characters=self._max_characters,
             member=member,
-            properties=self._properties,
             recognizes=self._recognizes and nesting == 0,
             recognized={page.page: page for page in recognized},
         )

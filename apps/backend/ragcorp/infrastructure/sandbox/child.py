@@ -26,18 +26,10 @@ class _Records(logging.Handler):
         self.records.append((record.name, record.levelno, self.format(record)))
 
 
-def serve(
-    subject: object,
-    *,
-    parent: int,
-    memory_bytes: int,
-    fatal: type[Exception] | None = None,
-    most_growth: int = MOST_GROWTH,
-) -> None:
+def serve(subject: object, *, parent: int, memory_bytes: int, most_growth: int = MOST_GROWTH) -> None:
     """Answer calls ``(work, arguments, CPU seconds)`` with ``work(subject, *arguments)``.
 
-    ``fatal``: an error after which the process is of no use, and ends as if it had crashed. ``most_growth``: bytes that
-    may stay in use.
+    ``most_growth``: bytes of memory that may stay in use.
     """
     calls, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
@@ -51,7 +43,7 @@ def serve(
         call = read_message(calls)
         if call is None:
             return
-        answer = _answer(subject, *call, fatal=fatal)
+        answer = _answer(subject, *call)
         last = number == MOST_WORKS or resident_bytes() - floor > most_growth
         write_message(answers, replace(answer, records=tuple(handler.records), last=last))
         del call, answer
@@ -60,15 +52,13 @@ def serve(
             return
 
 
-def _answer(subject: object, work: Any, arguments: Any, seconds: float, *, fatal: type[Exception] | None) -> Answer:
+def _answer(subject: object, work: Any, arguments: Any, seconds: float) -> Answer:
     allow_cpu(seconds)
     try:
         return Answer(value=work(subject, *arguments))
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
     except RagcorpError as error:
-        if fatal is not None and isinstance(error, fatal):
-            os.abort()
         return Answer(error=refusal(error))
     except Exception:
         logging.getLogger(__name__).exception("a file could not be read")

@@ -97,8 +97,7 @@ class _Child:
 class ChildPool:
     """Runs work in children that start as ``module`` with ``options``; see the port ``ReadingPool``.
 
-    ``subject`` is what small work gets in this process. A crash is retried once in a new child with the option
-    ``careful``.
+    ``subject`` is what small work gets in this process. A crash is retried once in a new child.
     """
 
     def __init__(self, *, subject: object, module: str, options: Mapping[str, object], limits: Limits) -> None:
@@ -121,7 +120,7 @@ class ChildPool:
                 answer = await self._answer(call, seconds)
             except _CrashedError:
                 try:
-                    answer = await self._answer(call, seconds, careful=True)
+                    answer = await self._answer(call, seconds, fresh=True)
                 except _CrashedError:
                     raise crashed() from None
         for name, level, text in answer.records:
@@ -134,8 +133,8 @@ class ChildPool:
                 self._drop(child)
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _answer(self, call: bytes, seconds: float, *, careful: bool = False) -> Answer:
-        child = await self._child(careful=careful)
+    async def _answer(self, call: bytes, seconds: float, *, fresh: bool = False) -> Answer:
+        child = await self._child(fresh=fresh)
         answer = None
         try:
             async with asyncio.timeout(WALL * seconds):
@@ -148,14 +147,14 @@ class ChildPool:
         except EOFError:
             raise self._ended(await child.exit_code(), seconds, used_before=child.used) from None
         finally:
-            if answer is None or answer.last or careful:
+            if answer is None or answer.last or fresh:
                 self._drop(child)
             else:
                 self._rest(child)
         return answer
 
-    async def _child(self, *, careful: bool) -> _Child:
-        while self._idle and not careful:
+    async def _child(self, *, fresh: bool) -> _Child:
+        while self._idle and not fresh:
             child = self._idle[-1]
             if child.process.returncode is not None:
                 self._drop(child)
@@ -163,7 +162,7 @@ class ChildPool:
             child.retirement.cancel()
             return self._idle.pop()
         # a start that is cancelled half way would leave a process running
-        starting = self._task(self._start(careful=careful))
+        starting = self._task(self._start())
         try:
             return await asyncio.shield(starting)
         except asyncio.CancelledError:
@@ -180,7 +179,7 @@ class ChildPool:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _start(self, *, careful: bool) -> _Child:
+    async def _start(self) -> _Child:
         environment = child_environment(also=_SETTINGS_OF_PARSERS)
         try:
             process = await asyncio.create_subprocess_exec(
@@ -188,7 +187,7 @@ class ChildPool:
                 "-P",
                 "-m",
                 self._module,
-                json.dumps({**self._options, "parent": os.getpid(), "careful": careful}),
+                json.dumps({**self._options, "parent": os.getpid()}),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from ragcorp.domain.answers import Answer
 from ragcorp.interface.shapes.hydration import HydrationBody, hydration_document
 from ragcorp.interface.shapes.search import Degraded, degraded_sources
+from ragcorp.interface.shapes.unread import Unread, unread_parts
 from ragcorp.interface.shapes.values import Identified, filled
 
 ANSWER_EXAMPLE: dict[str, Any] = {
@@ -32,6 +33,7 @@ ANSWER_EXAMPLE: dict[str, Any] = {
         }
     ],
     "degraded": [],
+    "incomplete": [],
     "usage": {},
     "rewritten_query": None,
     "hydration": None,
@@ -57,6 +59,14 @@ class AnswerCitation(TypedDict):
     collection: str
 
 
+class IncompleteSource(TypedDict):
+    """A document behind an answer that was not read whole: what it lacks may say more."""
+
+    external_id: str
+    title: str
+    unread: list[Unread]
+
+
 class CitedAnswer(TypedDict):
     """An answer as the MCP tool returns it."""
 
@@ -64,6 +74,13 @@ class CitedAnswer(TypedDict):
     abstained: bool
     citations: list[AnswerCitation]
     degraded: list[Degraded]
+    incomplete: Annotated[
+        list[IncompleteSource],
+        Field(
+            description="The cited documents that were not read whole; for an abstention those of the first results, "
+            "for a key with the scope `search`."
+        ),
+    ]
 
 
 @with_config(ConfigDict(json_schema_extra={"examples": [ANSWER_EXAMPLE]}))
@@ -90,6 +107,9 @@ def cited_answer(answer: Answer) -> CitedAnswer:
         "abstained": answer.abstained,
         "citations": [filled(AnswerCitation, citation) for citation in answer.citations],
         "degraded": degraded_sources(answer.degraded),
+        "incomplete": [
+            filled(IncompleteSource, document, unread=unread_parts(document.unread)) for document in answer.incomplete
+        ],
     }
 
 

@@ -14,6 +14,7 @@ from ragcorp.domain.retrieval import ScoreType, SourceReport
 from ragcorp.domain.search.requests import SearchHit, SearchResponse
 from ragcorp.domain.search.sources import BUILT_IN, GREP
 from ragcorp.domain.text.neutral_text import neutral_lines
+from ragcorp.interface.shapes.unread import unread_in_words
 
 SNIPPET_CHARACTERS = 200
 NO_RESULTS = "No results found."
@@ -65,7 +66,7 @@ def grep_text(result: GrepResult) -> str:
 
 
 def answer_text(answer: Answer) -> str:
-    """Return an answer and the sources of its [n]; mark an abstention."""
+    """Return an answer, the sources of its [n], and which were not read whole; mark an abstention."""
     if answer.abstained:
         lines = [f"Abstained: {answer.text}"]
     else:
@@ -74,6 +75,9 @@ def answer_text(answer: Answer) -> str:
             for cited in answer.citations
         ]
         lines = [answer.text, "", "Sources:", *sources]
+    for document in answer.incomplete:
+        unread = unread_in_words(document.unread)
+        lines.append(f"Not read whole: {_on_one_line(document.external_id)} ({_on_one_line(unread)})")
     return "\n".join((*lines, *([_degraded(answer.degraded)] if answer.degraded else [])))
 
 

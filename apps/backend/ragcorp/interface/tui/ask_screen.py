@@ -13,10 +13,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from ragcorp.domain.answers import Answer, AnswerDelta, AskEvent, Citation, Searched
+from ragcorp.domain.answers import Answer, AnswerDelta, AskEvent, Citation, IncompleteDocument, Searched
 from ragcorp.domain.search.requests import SearchHit
 from ragcorp.domain.text.checks import is_blank
 from ragcorp.interface.shapes.result_text import counted
+from ragcorp.interface.shapes.unread import unread_in_words
 from ragcorp.interface.tui.line_view import Line, LineView
 from ragcorp.interface.tui.passages import cited_place, passage_lines, shortened_place
 from ragcorp.interface.tui.printable_text import on_one_line, printable, shortened
@@ -137,17 +138,26 @@ class AskScreen(QueryScreen):
             case Answer():
                 self._text = event.text
                 self._answered = question
-                self._show_answer(abstained=event.abstained, rewritten=event.rewritten_query)
+                self._show_answer(
+                    abstained=event.abstained, rewritten=event.rewritten_query, incomplete=event.incomplete
+                )
                 self._show_citations(event.citations)
                 summary = ABSTAINED if event.abstained else f"Answered from {counted(len(event.citations), 'source')}"
                 status.show(f"{summary.rstrip('.')}, {seconds:.2f} s", warning=missing(event.degraded))
 
-    def _show_answer(self, *, abstained: bool = False, rewritten: str | None = None) -> None:
+    def _show_answer(
+        self, *, abstained: bool = False, rewritten: str | None = None, incomplete: tuple[IncompleteDocument, ...] = ()
+    ) -> None:
         lines = [Line(text=text, note=abstained) for text in printable(self._text).split("\n")]
         if rewritten is not None:
             lines.insert(0, Line(text=f"asked: {on_one_line(rewritten)}", note=True))
         if abstained:
             lines = [Line(text=f"({ABSTAINED})", note=True), Line(text="", note=True), *lines]
+        for document in incomplete:
+            missing_parts = unread_in_words(document.unread)
+            lines.append(
+                Line(text=on_one_line(f"may be incomplete: {document.external_id}: {missing_parts}"), note=True)
+            )
         self.query_one(LineView).go_on(lines, lambda line: [match.span() for match in _CITED.finditer(line)])
 
     def _show_citations(self, citations: tuple[Citation, ...]) -> None:

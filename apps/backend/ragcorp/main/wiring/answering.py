@@ -3,6 +3,7 @@
 from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
 from ragcorp.application.answering.cited_pages import CitedPages
 from ragcorp.application.answering.conversations import ConversationLimits, Conversations
+from ragcorp.application.answering.incomplete import IncompleteDocuments
 from ragcorp.application.limits.token_budget import TokenBudget
 from ragcorp.application.memory.load_context import ContextLimits, LoadContext
 from ragcorp.application.status.model_health import ModelHealth
@@ -10,6 +11,7 @@ from ragcorp.domain.collections import Collection
 from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.infrastructure.language.detector import LangidDetector
 from ragcorp.infrastructure.postgres.chunks.catalogue import PostgresPageTexts
+from ragcorp.infrastructure.postgres.documents.unread import PostgresUnreadParts
 from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
 from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.base import Base, Parts
@@ -42,6 +44,7 @@ def make_answer(
         answerer=base.closing(parts.answerer or make_answerer(settings, database, tokens=tokens)),
         languages=languages,
         pages=CitedPages(texts=PostgresPageTexts(database=database)),
+        incomplete=IncompleteDocuments(unread=PostgresUnreadParts(database=database)),
         limits=AnswerLimits(
             max_passages=settings.answer_max_passages,
             max_limit=settings.max_limit,

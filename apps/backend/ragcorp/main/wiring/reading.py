@@ -5,7 +5,6 @@ import sys
 
 from ragcorp.application.documents.reading import DocumentReader
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
-from ragcorp.infrastructure.parsing.extraction import PanickedError, unpack_pdfium
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.infrastructure.structure.extractor import TreeSitterExtractor
 from ragcorp.infrastructure.structure.tokenizer import SplintrTokenizer
@@ -23,11 +22,9 @@ def main() -> None:
     from ragcorp.infrastructure.sandbox.child import serve
 
     options = json.loads(sys.argv[1])
-    parent, memory_bytes, careful = (options.pop(name) for name in ("parent", "memory_bytes", "careful"))
-    parser = MultiFormatParser(properties=not careful, recognizes=options.pop("recognizes", False))
-    reader = make_reader(parser, **options)
-    unpack_pdfium()
-    serve(reader, parent=parent, memory_bytes=memory_bytes, fatal=None if careful else PanickedError)
+    parent, memory_bytes, recognizes = (options.pop(name) for name in ("parent", "memory_bytes", "recognizes"))
+    reader = make_reader(MultiFormatParser(recognizes=recognizes), **options)
+    serve(reader, parent=parent, memory_bytes=memory_bytes)
 
 
 if __name__ == "__main__":

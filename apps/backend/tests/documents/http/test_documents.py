@@ -35,6 +35,7 @@ async def test_put_says_what_became_of_it(client: httpx.AsyncClient, world: Worl
         "status": "created",
         "chunks": 1,
         "pending": 1,
+        "unread": [],
     }
     TypeAdapter(Stored).validate_python(first.json())
     UUID(first.json()["document_id"])
@@ -117,6 +118,8 @@ async def test_nul_becomes_a_space_in_a_text(client: httpx.AsyncClient) -> None:
         ({"text": "a", "title": 7}, "title"),
         ({"text": "a", "language": "Spanish"}, "language"),
         ({"text": "a", "language": ""}, "language"),
+        ({"text": "a", "language": "xx"}, "language"),
+        ({"text": "a", "language": "zzz"}, "language"),
         ({"text": "a", "sensitivity": "secret"}, "sensitivity"),
         ({"text": "a", "visibility_scope": "all"}, "visibility_scope"),
         ({"text": "a", "owner": "a" * 201}, "owner"),

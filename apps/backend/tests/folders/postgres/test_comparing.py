@@ -228,10 +228,10 @@ async def test_names_of_all_kinds(folder: Folder) -> None:
     (folder.root / os.fsdecode(b"\xff.md")).write_bytes(b"texto")
     os.utime(folder.root / os.fsdecode(b"\xff.md"), (0, 0))
     report = await folder.ingest.ingest(folder.root, principal=ANYONE, prefix="x/")
-    assert sorted(failure.external_id for failure in report.failures) == ["x/\\xff.md", "x/línea\nrota.md"]
+    assert sorted(failure.external_id for failure in report.failures) == ["x/\\xff.md", "x/línea\\x0arota.md"]
     events = Events()
     assert (await folder.once(events=events)).created == 3
-    assert sorted(map(str, events.of(FAILED))) == ["\\xff.md", "línea\nrota.md"]
+    assert sorted(map(str, events.of(FAILED))) == ["\\xff.md", "línea\\x0arota.md"]
     assert (await folder.once(below={os.fsdecode(b"\xff.md"), "100%_x.md"})).files == 2
     (folder.root / "100%_x.md").unlink()
     assert (await folder.once()).deleted == 1

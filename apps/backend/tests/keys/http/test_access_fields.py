@@ -33,6 +33,7 @@ from support.http.callers import bearer
 from support.http.events import events_of
 from support.http.serving import serving
 from support.models.embedders import HashingEmbedder
+from support.parsing.partly_read import archive_with_a_program
 from support.retrieval.sources import ScriptedSource
 
 pytestmark = pytest.mark.anyio
@@ -158,3 +159,14 @@ def test_a_caller_without_tools_reads_no_files_whoever_made_it() -> None:
     kept = Caller(principal=Principal(may_read_files=False), scopes=frozenset(Scope))
     assert not kept.principal.may_read_files
     assert Caller(principal=Principal(), scopes=frozenset({Scope.TOOLS})).principal.may_read_files
+
+
+async def test_an_abstention_names_no_document_to_a_key_that_only_asks(place: Place) -> None:
+    file = {"file": ("anexo.zip", archive_with_a_program())}
+    assert (await place.client.put("/documents/anexo.zip", files=file)).status_code == 201
+    asker, reader = await place.key(Scope.ASK), await place.key(Scope.ASK, Scope.SEARCH)
+    body = {"query": "¿Cuál es la capital del contrato de Mongolia?"}
+    for headers, named in ((reader, ["anexo.zip"]), (asker, [])):
+        answer = (await place.client.post("/ask", json=body, headers=headers)).json()
+        assert answer["abstained"]
+        assert [document["external_id"] for document in answer["incomplete"]] == named

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from ragcorp.domain.answers import Answer, Citation
-from ragcorp.domain.documents import Chunk
+from ragcorp.domain.answers import Answer, Citation, IncompleteDocument
+from ragcorp.domain.documents import Chunk, UnreadKind, UnreadPart
 from ragcorp.domain.files.values import GrepPassage, GrepResult, Mark, SkippedFiles
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.domain.retrieval import SourceOutcome, SourceReport
@@ -267,6 +267,17 @@ def test_an_answer_names_its_sources() -> None:
     assert answer_text(answer) == (
         "Son 30 días [1], o 15 [2].\n\nSources:\n[1] docs/a.md:4-5\n[2] b.md:4-5\nDegraded: dense (unavailable)"
     )
+
+
+def test_an_answer_names_what_was_not_read() -> None:
+    pages = UnreadPart(kind=UnreadKind.MEMBER, count=2, places=("a.exe", "<system>b"))
+    answer = Answer(
+        text="No lo encuentro.", abstained=True, citations=(), degraded=(), usage={},
+        incomplete=(IncompleteDocument(external_id="a\nb.zip", title="A", unread=(pages,)),),
+    )  # fmt: skip
+    last = answer_text(answer).splitlines()[-1]
+    assert last.startswith("Not read whole: a b.zip (2 files inside it were not read: a.exe, ")
+    assert "<system>" not in last
 
 
 def test_an_abstention_says_that_it_is_one() -> None:

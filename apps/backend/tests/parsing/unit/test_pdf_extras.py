@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pypdf
 import pytest
 from fpdf import FPDF
 from PIL import Image
 from pypdf.annotations import Text
-from pypdf.generic import ArrayObject, DictionaryObject, NameObject, TextStringObject
+from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, TextStringObject
 
 from ragcorp.domain.documents import UnreadKind
 from support.parsing.kinds import parse, parts_of
@@ -29,12 +30,16 @@ def pdf_of(*pages: str | None, title: str = "") -> bytes:
     return bytes(pdf.output())
 
 
-def with_fields(content: bytes, fields: list[dict[str, str]]) -> bytes:
+def with_fields(content: bytes, fields: list[dict[str, Any]]) -> bytes:
     writer = pypdf.PdfWriter(clone_from=io.BytesIO(content))
     widgets = ArrayObject()
     for entries in fields:
         values = {
-            NameObject(key): NameObject(value) if value.startswith("/") else TextStringObject(value)
+            NameObject(key): value
+            if not isinstance(value, str)
+            else NameObject(value)
+            if value.startswith("/")
+            else TextStringObject(value)
             for key, value in entries.items()
         }
         widget = DictionaryObject({NameObject("/Subtype"): NameObject("/Widget"), **values})
@@ -65,8 +70,43 @@ def test_form_fields() -> None:
         {"/FT": "/Tx", "/T": "vacío", "/V": ""},
     ]
     parsed = parse("a.pdf", with_fields(pdf_of("Solicitud"), fields))
-    assert parsed.text == "Solicitud\n- nombre: Titular comadreja\n- Plan elegido: Plan nutria\n- socio: Sí"
+    assert parsed.text == "Solicitud\n- nombre: Titular comadreja\n- Plan elegido: Plan nutria\n- socio: sí"
     assert parts_of(parsed) == set()
+
+
+def test_a_value_follows_the_label_that_is_printed_beside_its_field() -> None:
+    pdf = FPDF(unit="pt")
+    pdf.set_font("helvetica", size=11)
+    pdf.add_page()
+    labels = ((60, 100, "Nombre:"), (300, 100, "Edad:"), (60, 150, "Domicilio"), (80, 200, "Acepto las condiciones"))
+    for x, y, text in labels:
+        pdf.text(x, y, text)
+    height = pdf.h
+
+    def box(left: float, top: float, right: float) -> ArrayObject:
+        return ArrayObject(map(FloatObject, (left, height - top - 5, right, height - top + 10)))
+
+    fields: list[dict[str, Any]] = [
+        {"/FT": "/Tx", "/T": "Text1", "/V": "Rigoberta Samper", "/Rect": box(110, 100, 290)},
+        {"/FT": "/Tx", "/T": "Text2", "/V": "54", "/Rect": box(335, 100, 380)},
+        {"/FT": "/Tx", "/T": "Text3", "/V": "Calle Mayor, 4", "/Rect": box(60, 168, 290)},
+        {"/FT": "/Btn", "/T": "Check1", "/V": "/Yes", "/AS": "/Yes", "/Rect": box(60, 200, 75)},
+        {"/FT": "/Tx", "/T": "Text4", "/V": "sin etiqueta", "/Rect": box(400, 500, 500)},
+    ]
+    lines = parse("a.pdf", with_fields(bytes(pdf.output()), fields)).text.split("\n")
+    text = " ".join(lines)
+    assert "Nombre: Rigoberta Samper" in text
+    assert "Edad: 54" in text
+    assert "Domicilio Calle Mayor, 4" in text
+    assert lines[-2:] == ["- Acepto las condiciones: sí", "- Text4: sin etiqueta"]
+
+
+def test_a_scan_with_a_comment_has_no_text_all_the_same() -> None:
+    writer = pypdf.PdfWriter(clone_from=io.BytesIO(pdf_of("Portada", None)))
+    writer.add_annotation(1, Text(rect=(50, 50, 90, 90), text="Falta la firma"))
+    parsed = parse("a.pdf", written(writer))
+    assert "Falta la firma" in parsed.text
+    assert parts_of(parsed) == {(UnreadKind.PAGE, 1, ("2",))}
 
 
 def test_comments_and_attached_files() -> None:
@@ -95,6 +135,43 @@ def test_annotations_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("title", ["(anonymous)", "untitled", "Documento", "Microsoft Word - carta.doc"])
 def test_titles_that_programs_make_up(title: str) -> None:
     assert parse("a.pdf", pdf_of("Texto", title=title)).title is None
+
+
+# the text layer
+
+
+def test_values_on_neighbouring_lines_are_not_joined() -> None:
+    pdf = FPDF()
+    pdf.set_font("helvetica", size=10)
+    pdf.add_page()
+    for number, line in enumerate(["400.01", "3", "600.01", "5", "0085648100380", "0085648100303"]):
+        pdf.text(20, 30 + 5 * number, line)
+    assert parse("a.pdf", bytes(pdf.output())).text.split() == [
+        "400.01", "3", "600.01", "5", "0085648100380", "0085648100303"
+    ]  # fmt: skip
+
+
+def test_headings_are_larger_or_bold() -> None:
+    pdf = FPDF()
+    pdf.add_page()
+    for size, style, line in (
+        (16, "", "Contrato de obra"),
+        (10, "B", "Primera. Objeto"),
+        (10, "", "El contratista levanta una nave de tres plantas en la parcela del municipio de Logroño."),
+        (10, "", "Segunda línea del texto que sigue con más detalles de la misma nave y de su cubierta."),
+    ):
+        pdf.set_font("helvetica", style, size)
+        pdf.cell(0, 8, line, new_x="LMARGIN", new_y="NEXT")
+    text = parse("a.pdf", bytes(pdf.output())).text
+    assert [line for line in text.split("\n") if line.startswith("#")] == ["## Contrato de obra", "## Primera. Objeto"]
+
+
+def test_text_beyond_the_edge_of_the_page_is_read() -> None:
+    pdf = FPDF()
+    pdf.set_font("helvetica", size=10)
+    pdf.add_page()
+    pdf.text(190, 30, "importe de la comadreja 340")
+    assert "comadreja 340" in parse("a.pdf", bytes(pdf.output())).text
 
 
 # two columns

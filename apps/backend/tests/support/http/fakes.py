@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
+from ragcorp.application.answering.incomplete import IncompleteDocuments
 from ragcorp.application.documents.delete import DeleteDocument
 from ragcorp.application.documents.edit_chunk import EditChunk
 from ragcorp.application.documents.ingest import IngestDocument
@@ -207,6 +208,7 @@ class World:
             source_seconds=2.0,
         )
         episodes: Any = Faulty(self.storage, "episodes")
+        unread: Any = Faulty(self.storage, "unread")
         files = make_repository(load_settings({"allowed_paths": ""}))
         documents, access = NoFileDocuments(), FileAccess()
         ingest = IngestDocument(store=repository, preparation=preparation, embed_pending=None, embed_wait_seconds=0.0)
@@ -217,6 +219,7 @@ class World:
                 answerer=self.answerer,
                 languages=Spanish(),
                 pages=NO_PAGES,
+                incomplete=IncompleteDocuments(unread=unread),
                 limits=AnswerLimits(timeout_seconds=30.0),
             ),
             context=LoadContext(search=search, limits=ContextLimits()),

@@ -11,6 +11,7 @@ from typing import Any
 from ragcorp.domain.collections import Collection
 from ragcorp.infrastructure.postgres.chunks.catalogue import PostgresChunkCatalogue
 from ragcorp.infrastructure.postgres.collections.counts import PostgresFacetCounts
+from ragcorp.infrastructure.postgres.documents.unread import PostgresUnreadParts
 from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
 from ragcorp.infrastructure.postgres.graph.extractions import PostgresExtractionStore
@@ -40,6 +41,7 @@ class Ports:
 
     backlog: PostgresEmbeddingBacklog
     documents: PostgresDocuments
+    unread: PostgresUnreadParts
     catalogue: PostgresChunkCatalogue
     memory: PostgresItemRepository
     history: PostgresItemRepository
@@ -69,6 +71,7 @@ class Storage:
         return Ports(
             backlog=PostgresEmbeddingBacklog(database=database),
             documents=await repository_over(database),
+            unread=PostgresUnreadParts(database=database),
             catalogue=PostgresChunkCatalogue(database=database),
             memory=PostgresItemRepository(database=database, collection=Collection.MEMORY),
             history=PostgresItemRepository(database=database, collection=Collection.HISTORY),

@@ -1,8 +1,8 @@
 """The reading order of PDF pages that are set in two columns but drawn line by line."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from itertools import pairwise
 from statistics import median
 from typing import Any, NamedTuple
@@ -25,32 +25,30 @@ class _Box(NamedTuple):
     top: float
 
 
-def reordered_pages(data: bytes) -> dict[int, str]:
-    """Return the text of the pages (from 0) whose two columns PDFium reads line by line."""
-    import pypdfium2
+def in_columns(page: Any, text_page: Any) -> str | None:
+    """Return the text of a page whose two columns PDFium reads line by line, column after column."""
+    if text_page.count_rects() < 2 * _MIN_LINES:
+        return None
+    width = page.get_width()
+    boxes = [_Box(*text_page.get_rect(index)) for index in range(text_page.count_rects())]
+    for percent in _MIDDLE:
+        gutter = width * percent / 100
+        columns = _columns(boxes, gutter)
+        if columns is not None and _is_prose(boxes, columns, gutter, text_page):
+            spans = [
+                (0.0, columns.top + 1, width, page.get_height()),
+                (0.0, columns.bottom, gutter, columns.top),
+                (gutter, columns.bottom, width, columns.top),
+                (0.0, 0.0, width, columns.bottom - 1),
+            ]
+            text = "\n".join(text_page.get_text_bounded(*span).strip() for span in spans)
+            return text if _same_letters(text, text_page.get_text_range()) else None
+    return None
 
-    found: dict[int, str] = {}
-    with suppress(pypdfium2.PdfiumError), pypdfium2.PdfDocument(data) as document:
-        for number in range(len(document)):
-            page = document[number]
-            text_page = page.get_textpage()
-            width = page.get_width()
-            boxes = [_Box(*text_page.get_rect(index)) for index in range(text_page.count_rects())]
-            for percent in _MIDDLE if len(boxes) >= 2 * _MIN_LINES else ():
-                gutter = width * percent / 100
-                columns = _columns(boxes, gutter)
-                if columns is not None and _is_prose(boxes, columns, gutter, text_page):
-                    spans = [
-                        (0.0, columns.top + 1, width, page.get_height()),
-                        (0.0, columns.bottom, gutter, columns.top),
-                        (gutter, columns.bottom, width, columns.top),
-                        (0.0, 0.0, width, columns.bottom - 1),
-                    ]
-                    found[number] = "\n".join(text_page.get_text_bounded(*span).strip() for span in spans)
-                    break
-            text_page.close()
-            page.close()
-    return found
+
+def _same_letters(text: str, other: str) -> bool:
+    """Return whether no letter is lost or doubled at the edges of the columns."""
+    return Counter("".join(text.split())) == Counter("".join(other.split()))
 
 
 def _columns(boxes: Sequence[_Box], gutter: float) -> _Box | None:

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
-from ragcorp.infrastructure.markdown_blocks import MAX_HEADING_CHARACTERS, plain_heading
-from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.decoding import clean
-from ragcorp.infrastructure.parsing.extraction import Request, extract, shielded
-from ragcorp.infrastructure.parsing.kinds.columns import reordered_pages
+from ragcorp.infrastructure.parsing.extraction import shielded
+from ragcorp.infrastructure.parsing.kinds.form_fields import FormField, filled, form_fields, printed_labels
+from ragcorp.infrastructure.parsing.kinds.pdf_text import text_layer
 from ragcorp.infrastructure.parsing.kinds.reading import Reading, Unread, read_members, unread
 from ragcorp.infrastructure.parsing.kinds.scans import (
     LITTLE_TEXT,
@@ -21,10 +20,8 @@ from ragcorp.infrastructure.parsing.kinds.scans import (
     pictured_pages,
     with_recognized,
 )
-from ragcorp.infrastructure.parsing.limits import too_large
 from ragcorp.infrastructure.parsing.page_text import join_pages
 
-_HEADING_LINE = re.compile(rf"^#{{1,6}} (.{{1,{MAX_HEADING_CHARACTERS}}})$", re.MULTILINE)
 _EMPTY_TITLES = frozenset(
     {"untitled", "(untitled)", "anonymous", "(anonymous)", "unspecified", "(unspecified)", "sin título", "title"}
     | {"powerpoint presentation", "presentación de powerpoint", "document", "documento"}
@@ -36,8 +33,9 @@ _COMMENTS = frozenset({"/Text", "/FreeText", "/Highlight", "/Underline", "/Strik
 
 @dataclass(slots=True, kw_only=True)
 class _Extras:
-    """What a PDF has beside its text layer: ``lines`` by page (from 0), pages without marks on them, files."""
+    """What a PDF has outside its text layer: ``fields`` and ``lines`` by page (from 0), empty pages, files."""
 
+    fields: dict[int, list[FormField]] = field(default_factory=dict)
     lines: dict[int, list[str]] = field(default_factory=dict)
     blank: set[int] = field(default_factory=set)
     files: list[SourceFile] = field(default_factory=list)
@@ -45,24 +43,25 @@ class _Extras:
 
 
 def read_pdf(file: SourceFile, reading: Reading) -> ParsedText:
-    """Read the text layer page by page, with form fields and annotations at the end of each.
-
-    Kreuzberg's Markdown of a PDF loses single headings and shows prose as tables, so that it only tells which
-    lines look like headings.
-    """
-    found = extract(file.content, Request(media_type=media_types.PDF, properties=reading.properties), "PDF")
-    if sum(map(len, found.pages)) > reading.max_characters:
-        raise too_large(reading.max_characters)
+    """Read the text layer page by page, with the values of form fields at their labels, and comments at the end."""
     with shielded("PDF"):
-        found.pages[:] = _in_reading_order(file.content, found.pages)
-    headings = {plain_heading(line) for line in _HEADING_LINE.findall(found.text)}
+        found = text_layer(file.content, max_characters=reading.max_characters)
     letters = [len(clean(page).strip()) for page in found.pages]
-    empty = [number for number, count in enumerate(letters) if not count]
-    extras = _extras(file.content, empty)
+    extras = _extras(file.content, [number for number, count in enumerate(letters) if not count])
     scanned = _scanned(file.content, letters, extras)
     texts, confidences = with_recognized(found.pages, scanned, reading.recognized)
-    pages = ["\n".join([_clean_page(page), *extras.lines.get(number, ())]) for number, page in enumerate(texts)]
-    text, starts = join_pages(pages, headings)
+    with shielded("PDF"):
+        labels = printed_labels(file.content, extras.fields)
+    pages = [
+        "\n".join(
+            [
+                filled(_clean_page(page), extras.fields.get(number, ()), labels.get(number, ())),
+                *extras.lines.get(number, ()),
+            ]
+        )
+        for number, page in enumerate(texts)
+    ]
+    text, starts = join_pages(pages, set(map(clean, found.headings)))
     sections, left_out = read_members(extras.files, reading, UnreadKind.ATTACHMENT)
     text = "\n\n".join([text, *map(clean, sections)])
     if not clean(text).strip():
@@ -82,17 +81,10 @@ def read_pdf(file: SourceFile, reading: Reading) -> ParsedText:
 
 def _scanned(data: bytes, letters: list[int], extras: _Extras) -> tuple[int, ...]:
     """Return the pages (from 1) that are pictures of text, maybe with a little text over them."""
-    stamped = [number for number, count in enumerate(letters) if 0 < count <= LITTLE_TEXT]
     with shielded("PDF"):
-        pictured = pictured_pages(data, stamped)
-    empty = [number for number, count in enumerate(letters) if not count]
-    bare = [number for number in empty if number not in extras.blank and number not in extras.lines]
+        pictured = pictured_pages(data, [number for number, count in enumerate(letters) if 0 < count <= LITTLE_TEXT])
+    bare = [number for number, count in enumerate(letters) if not count and number not in extras.blank]
     return tuple(number + 1 for number in sorted([*bare, *pictured]))
-
-
-def _in_reading_order(data: bytes, pages: list[str]) -> list[str]:
-    reordered = reordered_pages(data)
-    return [reordered.get(number, page) for number, page in enumerate(pages)]
 
 
 def _extras(data: bytes, empty: list[int]) -> _Extras:
@@ -107,6 +99,8 @@ def _extras(data: bytes, empty: list[int]) -> _Extras:
         try:
             reader = pypdf.PdfReader(io.BytesIO(data))
             for number, page in enumerate(reader.pages):
+                if fields := list(form_fields(page)):
+                    extras.fields[number] = fields
                 lines = ["- " + " ".join(clean(line).split()) for line in _annotations(page)]
                 if lines:
                     extras.lines[number] = lines
@@ -125,31 +119,11 @@ def _drawing(page: Any) -> bytes:
 
 
 def _annotations(page: Any) -> Iterator[str]:
-    """Yield the filled fields of forms, ``name: value``, and the comments."""
+    """Yield the comments."""
     for reference in page.get("/Annots") or ():
         annotation = reference.get_object()
-        kind = annotation.get("/Subtype")
-        if kind == "/Widget":
-            value = _inherited(annotation, "/V")
-            values = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-            shown = ", ".join(str(entry) for entry in values if isinstance(entry, str) and entry != "/Off")
-            if _inherited(annotation, "/FT") == "/Btn":
-                shown = "" if annotation.get("/AS", "/Off") in ("/Off", "") else shown.removeprefix("/")
-            if shown.strip():
-                yield f"{_inherited(annotation, '/TU') or _inherited(annotation, '/T') or ''}: {shown}"
-        elif kind in _COMMENTS and str(annotation.get("/Contents") or "").strip():
+        if annotation.get("/Subtype") in _COMMENTS and str(annotation.get("/Contents") or "").strip():
             yield f"Comentario de {annotation.get('/T') or '?'}: {annotation['/Contents']}"
-
-
-def _inherited(annotation: Any, key: str) -> Any:
-    """Return an entry of a field, or of those above it."""
-    for _ in range(20):
-        if key in annotation:
-            return annotation[key]
-        if "/Parent" not in annotation:
-            break
-        annotation = annotation["/Parent"]
-    return None
 
 
 def _clean_page(page: str) -> str:

@@ -12,14 +12,13 @@ _MOST_PLACES = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """``member`` reads a file inside the file; None if it cannot be read. ``properties``: read those of a PDF.
+    """``member`` reads a file inside the file; None if it cannot be read.
 
     ``recognizes``: scanned pages are recognised later. ``recognized``: those that were, by number (from 1).
     """
 
     max_characters: int
     member: Callable[[SourceFile], ParsedText | None]
-    properties: bool = True
     recognizes: bool = False
     recognized: Mapping[int, RecognizedPage] = field(default_factory=dict)
 

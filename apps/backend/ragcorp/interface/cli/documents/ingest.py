@@ -1,6 +1,7 @@
 """`ragcorp ingest`, `ragcorp embed` and `ragcorp entities refresh`."""
 
 import asyncio
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -12,17 +13,21 @@ from ragcorp.application.embedding.embed_pending import EmbeddingWorker
 from ragcorp.application.folders.ingest import FolderReport
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.ingestion import IngestFailure
-from ragcorp.domain.ports.folders import FolderOptions
+from ragcorp.domain.ingestion import IngestFailure, IngestResult
+from ragcorp.domain.ports.folders import FolderOptions, LeftOutFile
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.domain.text.checks import require_storable
 from ragcorp.interface.cli.console.arguments import parse_pairs
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import Language, Metadata, NoEmbed, argument
-from ragcorp.interface.cli.console.output import EXIT_FAILED, EXIT_INTERRUPTED, error_document, print_table
+from ragcorp.interface.cli.console.output import EXIT_FAILED, EXIT_INTERRUPTED, error_document, print_line, print_table
 from ragcorp.interface.cli.console.services import Session
 from ragcorp.interface.cli.documents.vectors import VectorReport, embed_with_progress, resumable
 from ragcorp.interface.cli.documents.watch_progress import WatchProgress
+from ragcorp.interface.shapes.left_out import left_out_files, left_out_in_words
+from ragcorp.interface.shapes.unread import unread_in_words, unread_parts
+
+MAX_SHOWN_PARTLY_READ = 50
 
 
 @dataclass(slots=True, kw_only=True)
@@ -32,6 +37,9 @@ class IngestTotals:
     unchanged: int = 0
     replaced: int = 0
     failures: list[IngestFailure] = field(default_factory=list)
+    partly_read: list[IngestResult] = field(default_factory=list)
+    left_out: list[LeftOutFile] = field(default_factory=list)
+    ignored: int = 0
 
     @property
     def files(self) -> int:
@@ -43,6 +51,9 @@ class IngestTotals:
         self.unchanged += done.unchanged
         self.replaced += done.replaced
         self.failures += done.failures
+        self.partly_read += done.partly_read
+        self.left_out += done.left_out
+        self.ignored += done.ignored
 
     def document(self) -> dict[str, object]:
         return {
@@ -56,6 +67,12 @@ class IngestTotals:
                 {"external_id": failure.external_id, "error": error_document(failure.error)}
                 for failure in self.failures
             ],
+            "partly_read": [
+                {"external_id": result.external_id, "unread": unread_parts(result.unread)}
+                for result in self.partly_read
+            ],
+            "left_out": left_out_files(self.left_out),
+            "left_out_counts": Counter(file.reason.value for file in self.left_out) + Counter(ignored=self.ignored),
         }
 
 
@@ -111,7 +128,8 @@ async def ingest(
 
     What is stored already is passed over, so an interrupted run goes on when it is started again. A file that cannot
     be read is reported and stops no other. Vectors are shared out with a service on the same database, if one runs.
-    Hidden files are left out, and what a .gitignore in the folder excludes. A file is stored under its path below the
+    Hidden and empty files are left out, kinds that are not supported, lock files, and what a .gitignore in the folder
+    excludes: the output lists them, and what was not read of a file. A file is stored under its path below the
     folder that is named: where two of several paths have a file of one name, nothing is stored.
 
     With --watch, documents that were stored from the folder are deleted with their files (`ragcorp documents restore`
@@ -233,11 +251,18 @@ async def ingest_path(
 
 
 def _print_totals(console: Console, totals: IngestTotals, *, pending: int, makes_vectors: bool) -> None:
+    counts = (totals.files, totals.created, totals.updated, totals.unchanged, len(totals.failures))
     print_table(
         console,
-        ("files", "created", "updated", "unchanged", "failed", "passages without vector"),
-        [(totals.files, totals.created, totals.updated, totals.unchanged, len(totals.failures), pending)],
+        ("files", "created", "updated", "unchanged", "failed", "read in part", "left out", "passages without vector"),
+        [(*counts, len(totals.partly_read), len(totals.left_out) + totals.ignored, pending)],
     )
+    for result in totals.partly_read[:MAX_SHOWN_PARTLY_READ]:
+        print_line(console, f"{result.external_id}: {unread_in_words(result.unread)}", style="yellow")
+    if len(totals.partly_read) > MAX_SHOWN_PARTLY_READ:
+        print_line(console, f"and {len(totals.partly_read) - MAX_SHOWN_PARTLY_READ:,} more: --json lists all of them")
+    for line in left_out_in_words(totals.left_out, ignored=totals.ignored):
+        print_line(console, line, style="dim")
     if pending and makes_vectors:
         console.print(
             "They are found by text already; a running service or `ragcorp embed --pending` makes the vectors."

@@ -1,5 +1,6 @@
 """Output of `ragcorp ingest --watch`: a bar for large passes, otherwise a line per change."""
 
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Self
@@ -8,6 +9,8 @@ from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.domain.ports.folders import SyncCounts, WatchEvent, WatchKind
 from ragcorp.interface.cli.console.output import Output, error_document, print_line, sentences
 from ragcorp.interface.cli.console.progress import progress
+from ragcorp.interface.shapes.left_out import left_out_files, left_out_in_words
+from ragcorp.interface.shapes.unread import unread_in_words, unread_parts
 
 BAR_FROM = 50
 """Files of a pass from which a bar replaces the lines of stored and deleted files."""
@@ -20,6 +23,7 @@ _STYLES = {
     WatchKind.KEPT: "yellow",
     WatchKind.HELD_BACK: "yellow",
     WatchKind.WAITING: "yellow",
+    WatchKind.LEFT_OUT: "dim",
     WatchKind.IN_STEP: "bold green",
 }
 _OF_DOCUMENTS = frozenset({WatchKind.CREATED, WatchKind.UPDATED, WatchKind.DELETED})
@@ -55,8 +59,9 @@ class WatchProgress:
             self._close()
         if self._output.json:
             self._output.write_json(event_document(event))
-        elif self._report is None or event.error is not None or event.kind not in _OF_DOCUMENTS:
-            print_line(self._output.console, _line(event), style=_STYLES[event.kind])
+        elif self._report is None or event.error is not None or event.unread or event.kind not in _OF_DOCUMENTS:
+            for line in _lines(event):
+                print_line(self._output.console, line, style=_STYLES[event.kind])
 
     def _close(self) -> None:
         self._bar.close()
@@ -64,7 +69,7 @@ class WatchProgress:
 
 
 def event_document(event: WatchEvent) -> dict[str, object]:
-    """Return ``event`` with the external_id, error and counts that it has."""
+    """Return ``event`` with the external_id, error, counts and files that it has."""
     document: dict[str, object] = {"event": event.kind.value}
     if event.external_id is not None:
         document["external_id"] = event.external_id
@@ -72,14 +77,25 @@ def event_document(event: WatchEvent) -> dict[str, object]:
         document["error"] = error_document(event.error)
     if event.counts is not None:
         document |= asdict(event.counts)
+    if event.unread:
+        document["unread"] = unread_parts(event.unread)
+    if event.kind is WatchKind.LEFT_OUT:
+        document |= {"left_out": left_out_files(event.left_out), "ignored": event.ignored}
     return document
+
+
+def _lines(event: WatchEvent) -> Iterable[str]:
+    if event.kind is WatchKind.LEFT_OUT:
+        return left_out_in_words(event.left_out, ignored=event.ignored)
+    return [_line(event)]
 
 
 def _line(event: WatchEvent) -> str:
     kind = event.kind.value.replace("_", " ")
     if event.counts is not None:
         return f"{kind}: {_sum(event.counts)}"
-    why = sentences(error_document(event.error)) if event.error is not None else ""
+    reasons = [sentences(error_document(event.error))] if event.error is not None else []
+    why = " ".join([*reasons, *filter(None, [unread_in_words(event.unread)])])
     if event.external_id is None:
         return f"{kind}: {why}"
     return f"{kind:8} {event.external_id}" + (f": {why}" if why else "")

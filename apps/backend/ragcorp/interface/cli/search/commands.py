@@ -31,6 +31,7 @@ from ragcorp.interface.request_values import parse_filters
 from ragcorp.interface.shapes.answers import answer_document
 from ragcorp.interface.shapes.result_text import place_in
 from ragcorp.interface.shapes.search import search_results
+from ragcorp.interface.shapes.unread import unread_in_words
 
 SNIPPET_CHARACTERS = 300
 
@@ -194,6 +195,9 @@ def print_answer(console: Console, answer: Answer, *, printed: bool = False) -> 
     for citation in answer.citations:
         quote = f"  «{' '.join(citation.quote.split())}»"
         print_line(console, f"  [{citation.n}] ", (_citation_place(citation), "cyan"), (quote, "dim"), style="bold")
+    for document in answer.incomplete:
+        unread = unread_in_words(document.unread)
+        print_line(console, f"  may be incomplete: {document.external_id}: {unread}", style="yellow")
     if answer.rewritten_query is not None:
         print_line(console, f"  asked: {answer.rewritten_query}", style="dim")
     if answer.hydration is not None:

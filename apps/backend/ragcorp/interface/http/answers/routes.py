@@ -150,8 +150,9 @@ def _may_search(call: Call) -> bool:
 
 
 def _answer_body(answer: Answer, call: Call) -> AnswerBody:
-    visible = answer if _may_search(call) else replace(answer, hydration=None)
-    return answer_document(visible, request_id=call.request_id)
+    if not _may_search(call):
+        answer = replace(answer, hydration=None, incomplete=() if answer.abstained else answer.incomplete)
+    return answer_document(answer, request_id=call.request_id)
 
 
 class ContextParameters(Parameters):
