@@ -28,6 +28,7 @@ const final = (answer: string, abstained = false): AskEvent => ({
     abstained,
     citations: [],
     degraded: [],
+    incomplete: [],
     usage: {},
     rewritten_query: null,
     hydration: null,

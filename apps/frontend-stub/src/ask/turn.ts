@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import type { AnswerCitation, Degraded, Result } from "../client/api";
+import type { AnswerCitation, Degraded, Incomplete, Result } from "../client/api";
 import type { ApiError } from "../client/errors";
 import type { AskEvent } from "../client/events";
 import { SLOW_MILLISECONDS } from "../common/loader";
@@ -20,6 +20,8 @@ export class Turn {
   readonly citations = signal<ReadonlyMap<number, AnswerCitation>>(new Map());
   readonly passages = signal<readonly Result[]>([]);
   readonly degraded = signal<readonly Degraded[]>([]);
+  /** Documents behind the answer that were not read whole. */
+  readonly incomplete = signal<readonly Incomplete[]>([]);
   readonly error = signal<ApiError | null>(null);
 
   private received = "";
@@ -41,6 +43,7 @@ export class Turn {
     this.citations.value = new Map();
     this.passages.value = [];
     this.degraded.value = [];
+    this.incomplete.value = [];
     this.understood.value = null;
     this.error.value = null;
     this.phase.value = "searching";
@@ -63,6 +66,7 @@ export class Turn {
     } else {
       this.understood.value = data.rewritten_query ?? null;
       this.degraded.value = data.degraded;
+      this.incomplete.value = data.incomplete;
       this.citations.value = new Map(data.citations.map((citation) => [citation.n, citation]));
       this.received = data.answer;
       this.end(data.abstained ? "abstained" : "done");

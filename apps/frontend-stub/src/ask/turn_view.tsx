@@ -2,6 +2,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
 import { DegradedNotice } from "../common/degraded";
 import { ErrorNotice } from "../common/notices";
+import { IncompleteNotice } from "../common/unread";
 import { visible } from "../common/visible";
 import { href } from "../state/route";
 import { AnswerText } from "./answer_text";
@@ -57,6 +58,7 @@ export function TurnView({ turn, again }: { turn: Turn; again: () => void }) {
       {phase === "failed" && text !== "" && <p class="incomplete">{say.incomplete}</p>}
       {turn.error.value !== null && <ErrorNotice error={turn.error.value} retry={again} />}
       {phase !== "abstained" && <Sources citing={citing} />}
+      <IncompleteNotice incomplete={turn.incomplete.value} />
       <DegradedNotice degraded={turn.degraded.value} />
     </article>
   );

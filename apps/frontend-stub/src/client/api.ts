@@ -17,6 +17,8 @@ export type Degraded = Schemas["Degraded"];
 export type StoredDocument = Schemas["StoredDocument"];
 export type DocumentList = Schemas["DocumentList"];
 export type Stored = Schemas["Stored"];
+export type Unread = Schemas["Unread"];
+export type Incomplete = Schemas["IncompleteSource"];
 
 /** The fields of a body that the service has a default for may be left out. */
 export type Asked<Body, Needed extends keyof Body = never> = Pick<Body, Needed> & Partial<Body>;

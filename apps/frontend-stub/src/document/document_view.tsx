@@ -2,6 +2,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { StoredDocument } from "../client/api";
 import { Empty, ErrorNotice, Progress } from "../common/notices";
 import { Name } from "../common/text";
+import { UnreadNotice } from "../common/unread";
 import { isCode, kindOf, sensitivityName } from "../documents/kinds";
 import { bytes, languageName, moment, number } from "../i18n/messages";
 import { href, type Place } from "../state/route";
@@ -61,6 +62,7 @@ function About({ document, page }: { document: StoredDocument; page: number | un
         <Fact name={say.created}>{moment(document.created_at)}</Fact>
         {document.updated_at !== document.created_at && <Fact name={say.updated}>{moment(document.updated_at)}</Fact>}
       </dl>
+      <UnreadNotice unread={document.unread} />
       {document.pending > 0 && <p class="quiet small">{say.pending(document.pending)}</p>}
       <div class="row">
         <Original id={document.external_id} filename={document.filename} page={page} />

@@ -62,12 +62,13 @@ export function DropZone({ onFound }: { onFound: (files: Found[]) => void }) {
 }
 
 function LeftOut({ gathered }: { gathered: Gathered }) {
-  const { found, skipped, unreadable, alike } = gathered;
+  const { found, skipped, empty, unreadable, alike } = gathered;
   const say = texts();
   return (
     <>
       {found.length === 0 && <p>{say.nothingFound}</p>}
       {skipped.length > 0 && <Names title={say.skipped(skipped.length)} names={skipped} />}
+      {empty.length > 0 && <Names title={say.empty(empty.length)} names={empty} />}
       {unreadable.length > 0 && <Names title={say.unreadable(unreadable.length)} names={unreadable} />}
       {alike.length > 0 && <Names title={say.alike(alike.length)} names={[...new Set(alike)]} />}
     </>

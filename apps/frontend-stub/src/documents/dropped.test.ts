@@ -8,7 +8,13 @@ it("leaves out what no person has written", () => {
 });
 
 it("names a file in one form of Unicode, however its system writes it", () => {
-  expect(chosen([new File([], "an\u0303o.md")]).found[0]?.externalId).toBe("a\u00f1o.md");
+  expect(chosen([new File(["x"], "an\u0303o.md")]).found[0]?.externalId).toBe("a\u00f1o.md");
+});
+
+it("leaves out files without content", () => {
+  const { found, empty } = chosen([new File([], "__init__.py"), new File(["x"], "a.py")]);
+  expect(found.map(({ externalId }) => externalId)).toEqual(["a.py"]);
+  expect(empty).toEqual(["__init__.py"]);
 });
 
 it("sends no second file under a name that the first one has", () => {

@@ -6,6 +6,8 @@ export type Gathered = {
   found: Found[];
   /** Paths of files that no person has written: hidden ones and those of the system. */
   skipped: string[];
+  /** Paths of files without content. */
+  empty: string[];
   /** Paths that the browser could not read. */
   unreadable: string[];
   /** Names that more than one file has; only the first of them is sent, as a name is of one document. */
@@ -71,11 +73,12 @@ function fileOf(entry: FileSystemFileEntry): Promise<File> {
 function take(gathered: Gathered, path: string, file: File): void {
   const externalId = path.normalize("NFC");
   if (isSkipped(externalId)) gathered.skipped.push(externalId);
+  else if (file.size === 0) gathered.empty.push(externalId);
   else gathered.found.push({ externalId, file });
 }
 
 function nothing(): Gathered {
-  return { found: [], skipped: [], unreadable: [], alike: [] };
+  return { found: [], skipped: [], empty: [], unreadable: [], alike: [] };
 }
 
 /** Sort the files by name, and keep one of each. */

@@ -13,6 +13,8 @@ export const texts = messages({
       count === 1
         ? "Se ha omitido 1 archivo oculto o del sistema"
         : `Se han omitido ${number(count)} archivos ocultos o del sistema`,
+    empty: (count: number) =>
+      count === 1 ? "Se ha omitido 1 archivo vacío" : `Se han omitido ${number(count)} archivos vacíos`,
     unreadable: (count: number) =>
       count === 1
         ? "El navegador no ha podido leer 1 archivo"
@@ -45,6 +47,7 @@ export const texts = messages({
     created: (chunks: number) => `Nuevo: ${passages(chunks)}`,
     updated: (chunks: number) => `Actualizado: ${passages(chunks)}`,
     unchanged: (chunks: number) => `Sin cambios: ${passages(chunks)}`,
+    unread: "No se ha leído todo:",
     pendingAfter: "Ya se encuentra por texto; por significado, en un momento.",
     cancelled: "Cancelado",
     heldFor: (seconds: number) => `El servicio no da abasto o no responde. Se sigue en ${number(seconds)} s.`,
@@ -145,6 +148,8 @@ export const texts = messages({
     reading: "Reading what you dropped…",
     skipped: (count: number) =>
       count === 1 ? "1 hidden or system file was left out" : `${number(count)} hidden or system files were left out`,
+    empty: (count: number) =>
+      count === 1 ? "1 empty file was left out" : `${number(count)} empty files were left out`,
     unreadable: (count: number) =>
       count === 1 ? "The browser could not read 1 file" : `The browser could not read ${number(count)} files`,
     alike: (count: number) =>
@@ -174,6 +179,7 @@ export const texts = messages({
     created: (chunks: number) => `New: ${passages(chunks)}`,
     updated: (chunks: number) => `Updated: ${passages(chunks)}`,
     unchanged: (chunks: number) => `Unchanged: ${passages(chunks)}`,
+    unread: "Not all of it was read:",
     pendingAfter: "Found by text already; by meaning in a moment.",
     cancelled: "Cancelled",
     heldFor: (seconds: number) => `The service is busy or does not answer. Going on in ${number(seconds)} s.`,

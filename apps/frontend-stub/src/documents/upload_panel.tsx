@@ -5,6 +5,7 @@ import type { Stored } from "../client/api";
 import type { ApiError } from "../client/errors";
 import { common } from "../common/messages";
 import { Name } from "../common/text";
+import { UnreadList } from "../common/unread";
 import { bytes } from "../i18n/messages";
 import { keyDialog } from "../shell/key_dialog";
 import { href } from "../state/route";
@@ -218,13 +219,23 @@ function StoredAs({ stored }: { stored: Stored }) {
     <>
       <span class="upload-done">{say[stored.status](stored.chunks)}</span>
       {stored.pending > 0 && <span class="quiet small"> {say.pendingAfter}</span>}
+      {stored.unread.length > 0 && (
+        <div class="small upload-unread">
+          {say.unread}
+          <UnreadList unread={stored.unread} />
+        </div>
+      )}
     </>
   );
 }
 
-const RANK = { failed: 0, sending: 1, indexing: 1, waiting: 2, done: 3, cancelled: 4 } as const;
+const RANK = { failed: 0, sending: 1, indexing: 1, waiting: 2, partly: 3, done: 4, cancelled: 5 } as const;
+
+function rankOf({ state: { value } }: Upload): number {
+  return RANK[value.state === "done" && value.stored.unread.length > 0 ? "partly" : value.state];
+}
 
 /** Return the uploads with those first that a person has to see, else in the order in which they were given. */
 function inOrder(uploads: readonly Upload[]): Upload[] {
-  return uploads.toSorted((a, b) => RANK[a.state.value.state] - RANK[b.state.value.state] || a.id - b.id);
+  return uploads.toSorted((a, b) => rankOf(a) - rankOf(b) || a.id - b.id);
 }

@@ -11,6 +11,7 @@ const stored = (externalId: string): Stored => ({
   status: "created",
   chunks: 1,
   pending: 0,
+  unread: [],
 });
 
 beforeEach(() => vi.useFakeTimers());

@@ -120,7 +120,15 @@ class IngestFolder:
                     on_progress(done, len(entries))
         if on_progress and not entries:
             on_progress(0, 0)
-        return _report(outcomes, replaced=replaced, left_out=sorted([*scan.left_out, *empty]), ignored=scan.ignored)
+        left_out = list(scan.left_out)
+        if gitignore:
+            left_out = await anyio.to_thread.run_sync(self.files.without_ignored, tree, scan.left_out)
+        return _report(
+            outcomes,
+            replaced=replaced,
+            left_out=sorted([*left_out, *empty]),
+            ignored=scan.ignored + len(scan.left_out) - len(left_out),
+        )
 
 
 def _report(

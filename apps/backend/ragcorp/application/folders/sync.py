@@ -111,7 +111,7 @@ class SyncFolder:
         due = await anyio.to_thread.run_sync(self._due, run)
         self._report_replaced(run, due)
         await self._store(run, due)
-        self._report_left_out(run)
+        await self._report_left_out(run)
         self._forget_failures(run)
         waiting = await self._delete(run, due)
         counts = SyncCounts(
@@ -286,11 +286,15 @@ class SyncFolder:
         earlier = run.memory.unlisted if run.below is not None else frozenset()
         run.memory.unlisted = earlier | set(run.scan.unlisted)
 
-    def _report_left_out(self, run: _Pass) -> None:
+    async def _report_left_out(self, run: _Pass) -> None:
         left_out = {*run.scan.left_out, *(LeftOutFile(path, LeftOutReason.EMPTY) for path in run.empty)}
-        if new := left_out - run.memory.left_out:
-            ignored = run.scan.ignored if run.below is None else 0
-            run.task.on_event(WatchEvent(kind=WatchKind.LEFT_OUT, left_out=tuple(sorted(new)), ignored=ignored))
+        new = sorted(left_out - run.memory.left_out)
+        shown = new
+        if run.options.gitignore:
+            shown = await anyio.to_thread.run_sync(self.files.without_ignored, run.tree, new)
+        if shown:
+            ignored = run.scan.ignored + len(new) - len(shown) if run.below is None else 0
+            run.task.on_event(WatchEvent(kind=WatchKind.LEFT_OUT, left_out=tuple(shown), ignored=ignored))
         if run.below is None:
             run.memory.left_out.clear()
         run.memory.left_out |= left_out

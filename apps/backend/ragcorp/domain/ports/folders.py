@@ -1,6 +1,6 @@
 """Ports for folders whose files are stored as documents, and kept in step with them."""
 
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -68,7 +68,8 @@ class LeftOutFile(NamedTuple):
 class FolderScan:
     """Files in the order of their names, and the paths below which no look was possible ('' is the whole tree).
 
-    ``left_out``: all other files, except the ``ignored`` ones, of which an excluded folder counts as one.
+    ``left_out``: other files, of which ``without_ignored`` removes the ignored ones. ``ignored`` counts the files that
+    could be ingested otherwise, and folders.
     """
 
     files: tuple[ScannedFile, ...]
@@ -125,6 +126,9 @@ class FolderFiles(Protocol):
 
     def read_stamped(self, entry: FileEntry) -> StampedFile:
         """Raises the errors of ``read``."""
+
+    def without_ignored(self, tree: WatchedTree, left_out: Iterable[LeftOutFile]) -> list[LeftOutFile]:
+        """Return the files of a scan that no ``.gitignore`` excludes. It costs more than to find them."""
 
     def still_gone(self, tree: WatchedTree, paths: Sequence[str], *, gitignore: bool = True) -> list[str]:
         """Return the paths at which there is no file to ingest at this moment."""

@@ -3,7 +3,7 @@
 import os
 import stat
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from ragcorp.domain.documents import SourceFile
@@ -99,6 +99,14 @@ class LocalFiles:
             left_out=tuple(sorted(walk.left_out)),
             ignored=walk.ignored,
         )
+
+    def without_ignored(self, tree: WatchedTree, left_out: Iterable[LeftOutFile]) -> list[LeftOutFile]:
+        walk = _Walk(tree.root, why_not=self._why_not, gitignore=True)
+        return [
+            file
+            for file in left_out
+            if not walk.excludes(file.relative.removesuffix("/"), folder=file.relative.endswith("/"))
+        ]
 
     def still_gone(self, tree: WatchedTree, paths: Sequence[str], *, gitignore: bool = True) -> list[str]:
         scan = self.scan(tree, below=paths, gitignore=gitignore)
@@ -205,20 +213,20 @@ class _Walk:
         if name.startswith("."):
             self.left_out.append(LeftOutFile(f"{path}/", LeftOutReason.HIDDEN))
             return False
-        excluded = self._excluded(path, folder=True)
+        excluded = self.excludes(path, folder=True)
         self.ignored += excluded
         return not excluded
 
     def _takes(self, path: str, name: str, *, link: bool, regular: bool) -> bool:
-        if self._excluded(path, folder=False):
-            self.ignored += 1
-            return False
         reason = LeftOutReason.LINK if link else self._why_not(name) if regular else LeftOutReason.SPECIAL
         if reason is not None:
             self.left_out.append(LeftOutFile(path, reason))
-        return reason is None
+            return False
+        excluded = self.excludes(path, folder=False)
+        self.ignored += excluded
+        return not excluded
 
-    def _excluded(self, path: str, *, folder: bool) -> bool:
+    def excludes(self, path: str, *, folder: bool) -> bool:
         return self._rules is not None and self._rules.excludes(path, folder=folder)
 
     def _ignore_lines(self, relative: str) -> list[str]:

@@ -24,8 +24,11 @@ _WESTERN = frozenset(
     "\u2018\u2019\u2013\u00b4\u00d7\u00a0\u00ad"
 )
 _SPANISH = frozenset("áéíóúüñç")
-_LETTERS = _SPANISH | frozenset("àèìòùâêîôûäëïöãõåæøß")
-_WITHIN_WORDS = re.compile(rb"(?<=[A-Za-z])[\x80-\xff]+(?=[a-z])|(?<=[a-z])[\x80-\xff](?=[\s.,;:]|\Z)")
+_LETTERS = _SPANISH | frozenset("àèìòùâêîôûäëïöãõåæøß\u2019")
+_WITHIN_WORDS = re.compile(
+    rb"(?<=[A-Za-z])[\x80-\xff]+(?=[a-z])|(?<=[a-z])[\x80-\x84\x86-\x90\x98-\xff](?=[\s.,;:]|\Z)"
+)
+"""Bytes that are letters. At the end of a word, those of quotation marks, dashes and dots of Windows-1252 are not."""
 _OLD = ("cp850", "mac_roman")
 _CHARSET = re.compile(r"iso8859|cp\d|koi8|utf-(8|16|32)|gb|big5|euc|shift_jis|mac-")
 """Codecs that a file may declare; Python has others that are slow or not charsets."""
@@ -218,8 +221,10 @@ def _old_western(sample: bytes) -> str | None:
     def share(encoding: str, letters: frozenset[str]) -> float:
         return sum(char in letters for char in within.decode(encoding, errors="replace")) / max(len(within), 1)
 
-    best = max(("cp1252", *_OLD), key=lambda encoding: share(encoding, _SPANISH) + share(encoding, _LETTERS))
-    return best if best in _OLD and share(best, _LETTERS) >= _MIN_WESTERN_SHARE else None
+    if share("cp1252", _LETTERS) >= _MIN_WESTERN_SHARE:
+        return None
+    best = max(_OLD, key=lambda encoding: share(encoding, _SPANISH) + share(encoding, _LETTERS))
+    return best if share(best, _LETTERS) >= _MIN_WESTERN_SHARE else None
 
 
 def clean(text: str) -> str:

@@ -10,13 +10,13 @@ from ragcorp.domain.text.checks import visible
 SHOWN_NAMES = 10
 
 _REASONS = {
-    LeftOutReason.KIND: "of a kind that is not supported",
-    LeftOutReason.LOCK_FILE: "lock files of open documents",
-    LeftOutReason.SYSTEM_FILE: "files of the operating system",
-    LeftOutReason.HIDDEN: "hidden",
-    LeftOutReason.EMPTY: "empty",
-    LeftOutReason.LINK: "symbolic links",
-    LeftOutReason.SPECIAL: "neither files nor folders",
+    LeftOutReason.KIND: ("file of a kind that is not supported", "files of kinds that are not supported"),
+    LeftOutReason.LOCK_FILE: ("lock file of an open document", "lock files of open documents"),
+    LeftOutReason.SYSTEM_FILE: ("file of the operating system", "files of the operating system"),
+    LeftOutReason.HIDDEN: ("hidden file or folder", "hidden files and folders"),
+    LeftOutReason.EMPTY: ("empty file", "empty files"),
+    LeftOutReason.LINK: ("symbolic link", "symbolic links"),
+    LeftOutReason.SPECIAL: ("pipe, socket or device", "pipes, sockets and devices"),
 }
 
 
@@ -25,11 +25,13 @@ def left_out_files(files: Sequence[LeftOutFile]) -> list[dict[str, str]]:
 
 
 def left_out_in_words(files: Sequence[LeftOutFile], *, ignored: int) -> Iterator[str]:
-    """Yield a line for each reason: ``Left out, 2 hidden: .env, .git/``."""
+    """Yield a line for each reason: ``Left out: 2 empty files: a.md, b.md``."""
     by_reason = attrgetter("reason")
     for reason, of_reason in groupby(sorted(files, key=by_reason), key=by_reason):
         names = [visible(file.relative) for file in of_reason]
         more = f" and {len(names) - SHOWN_NAMES:,} more" if len(names) > SHOWN_NAMES else ""
-        yield f"Left out, {len(names):,} {_REASONS[reason]}: {', '.join(names[:SHOWN_NAMES])}{more}"
+        one, several = _REASONS[reason]
+        what = one if len(names) == 1 else several
+        yield f"Left out: {len(names):,} {what}: {', '.join(names[:SHOWN_NAMES])}{more}"
     if ignored:
-        yield f"Left out, {ignored:,} excluded by .gitignore"
+        yield f"Left out: {ignored:,} excluded by .gitignore"

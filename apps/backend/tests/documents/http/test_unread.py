@@ -44,3 +44,11 @@ async def test_a_line_of_a_bulk_request_names_it(client: httpx.AsyncClient) -> N
         [],
         None,
     ]
+
+
+async def test_a_change_of_attributes_keeps_it(client: httpx.AsyncClient) -> None:
+    headers = {"Content-Type": "application/pdf"}
+    await client.put("/documents/plazos.pdf", content=pdf_with_scanned_pages(), headers=headers)
+    changed = await client.patch("/collections/artifacts/items/plazos.pdf", json={"title": "Plazos"})
+    assert (changed.status_code, changed.json()["unread"]) == (200, PAGES)
+    assert (await client.get("/documents/plazos.pdf")).json()["unread"] == PAGES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import psycopg
 import pytest
 
 from ragcorp.domain.documents import IngestStatus, UnreadKind, UnreadPart
@@ -34,6 +35,15 @@ async def test_a_new_version_has_its_own(open_rag: OpenRag) -> None:
     await rag.ingest_bytes("plazos.pdf", pdf_with_scanned_pages(), filename="plazos.pdf")
     await rag.ingest_text("plazos.pdf", "El plazo es de dos semanas.", media_type="text/plain")
     assert (await rag.document("plazos.pdf")).unread == ()
+
+
+async def test_a_kind_of_a_newer_version_hides_no_document(open_rag: OpenRag, owner_dsn: str) -> None:
+    rag = await open_rag()
+    await rag.ingest_bytes("plazos.pdf", pdf_with_scanned_pages(), filename="plazos.pdf")
+    with psycopg.connect(owner_dsn, autocommit=True) as connection:
+        added = '[{"kind": "hologram", "count": 1, "places": []}]'
+        connection.execute("UPDATE documents SET unread = unread || %s::jsonb", [added])
+    assert (await rag.document("plazos.pdf")).unread == (PAGES,)
 
 
 async def test_a_document_read_whole_has_none(open_rag: OpenRag) -> None:

@@ -32,8 +32,9 @@ def office(tmp_path: Path) -> Path:
         "video.mp4": b"\0",
         ".env": b"CLAVE=1",
         ".git/config": b"[core]",
-        ".gitignore": b"*.log\nsalida/\n",
+        ".gitignore": b"*.log\n*.bin\nsalida/\n",
         "traza.log": b"nada",
+        "datos.bin": b"nada",
         "salida/a.md": b"nada",
     }
     for name, content in files.items():
@@ -70,7 +71,7 @@ def test_a_run_lists_every_file_that_it_leaves_out(ragcorp: Command, office: Pat
     assert (done.code, done.json["files"], done.json["failed"]) == (0, 1, 0)
     assert reasons(done.json) == LEFT_OUT
     assert done.json["left_out_counts"] == {
-        "lock_file": 2, "system_file": 3, "empty": 3, "kind": 1, "hidden": 3, "link": 1, "ignored": 2
+        "lock_file": 2, "system_file": 3, "empty": 3, "kind": 1, "hidden": 3, "link": 1, "ignored": 3
     }  # fmt: skip
     # the second run says so again
     assert reasons(ragcorp("ingest", str(office), "--json").json) == LEFT_OUT
@@ -79,9 +80,9 @@ def test_a_run_lists_every_file_that_it_leaves_out(ragcorp: Command, office: Pat
 def test_people_read_the_reasons(ragcorp: Command, office: Path) -> None:
     done = ragcorp("ingest", str(office))
     assert done.code == 0
-    assert "Left out, 1 of a kind that is not supported: video.mp4" in done.out
-    assert "Left out, 3 empty: blanco.txt, paquete/__init__.py, vacio.md" in done.out
-    assert "Left out, 2 excluded by .gitignore" in done.out
+    assert "Left out: 1 file of a kind that is not supported: video.mp4" in done.out
+    assert "Left out: 3 empty files: blanco.txt, paquete/__init__.py, vacio.md" in done.out
+    assert "Left out: 3 excluded by .gitignore" in done.out
 
 
 @pytest.mark.parametrize("name", ["~$informe.docx", "Thumbs.db", "vacio.md"])

@@ -21,6 +21,8 @@ async def test_a_file_that_is_left_out_is_named_once(folder: Folder) -> None:
     put(folder.root / "~$a.docx", "ana")
     put(folder.root / "vacio.md", "")
     put(folder.root / "blanco.md", " \n")
+    put(folder.root / "datos.bin", "x")
+    put(folder.root / ".gitignore", "*.bin\n.gitignore\n")
     memory, events = WatchMemory(), Events()
     for _ in range(2):
         counts = (await folder.compared(memory, events)).counts
@@ -30,6 +32,7 @@ async def test_a_file_that_is_left_out_is_named_once(folder: Folder) -> None:
         LeftOutFile("vacio.md", LeftOutReason.EMPTY),
         LeftOutFile("~$a.docx", LeftOutReason.LOCK_FILE),
     ]
+    assert [event.ignored for event in events.told if event.left_out] == [2]
     put(folder.root / "foto.png", "x")
     await folder.compared(memory, events, below={"foto.png"})
     assert left_out(events)[3:] == [LeftOutFile("foto.png", LeftOutReason.KIND)]

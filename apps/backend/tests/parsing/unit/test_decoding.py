@@ -20,6 +20,23 @@ def test_latin_1() -> None:
     assert decode("El camión azul pasó por la señal".encode("latin-1")) == "El camión azul pasó por la señal"
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("El niño compró piñones en Logroño, mañana será otro año.", "cp850"),
+        ("El niño compró piñones en Logroño, mañana será otro año.", "mac_roman"),
+        ("El año", "cp850"),
+        ("El año", "mac_roman"),
+        ("L\u2019àvia va dir que això és únic", "mac_roman"),
+        ("AÑO: LOGROÑO. ESPAÑA, MÁS ACCIÓN", "cp850"),
+        ("“Hola” – dijo él… 5 €", "cp1252"),
+        ("L\u2019aigua d\u2019or és bona — va dir ell— “però” no", "cp1252"),
+    ],
+)
+def test_old_encodings(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)) == text
+
+
 def test_other_alphabets_are_detected() -> None:
     russian = "Договор вступает в силу с момента подписания и действует до полного исполнения обязательств."
     assert decode(russian.encode("cp1251")) == russian

@@ -184,10 +184,21 @@ def test_a_contact() -> None:
         ("a.csv", '"sep=|"\r\ncódigo|precio\r\nA-1|1200,5\r\n'),
         ("a.csv", "sep=\t\ncódigo\tprecio\nA-1\t1200,5\n"),
         ("a.tsv", 'código\tprecio\nA-1\t"1200,5"\n'),
+        ("a.csv", "código;precio\nA-1;1200,5\n;\n"),
+        ("a.csv", 'código, precio\nA-1, "1200,5"\n'),
+        ("a.csv", "código\tprecio\nA-1\t1200,5"),
+        ("a.csv", "código|precio\nA-1|1200,5"),
     ],
 )
 def test_tables_as_text(filename: str, text: str) -> None:
     assert parse(filename, text.encode()).text == "| código | precio |\n| --- | --- |\n| A-1 | 1200,5 |"
+
+
+def test_a_title_above_a_table_as_text() -> None:
+    source = "Ventas, por mes, de 2026\n\nMes;Importe\nenero;1,5\nfebrero;2,5\n"
+    assert parse("a.csv", source.encode()).text == (
+        "Ventas, por mes, de 2026\n\n| Mes | Importe |\n| --- | --- |\n| enero | 1,5 |\n| febrero | 2,5 |"
+    )
 
 
 # archives

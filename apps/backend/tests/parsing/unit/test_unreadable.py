@@ -144,7 +144,7 @@ def test_workbook_whose_cells_share_one_long_string() -> None:
         parse("a.xlsx", buffer.getvalue())
 
 
-@pytest.mark.parametrize("filename", ["a.pdf", "a.docx", "a.xlsx", "a.html", "a.csv"])
+@pytest.mark.parametrize("filename", ["a.pdf", "a.docx", "a.xlsx", "a.html", "a.rtf"])
 def test_missing_extra(filename: str, monkeypatch: pytest.MonkeyPatch) -> None:
     content = RICH["secreto" + filename[1:]]() if "secreto" + filename[1:] in RICH else b"<p>a;b</p>"
     monkeypatch.setitem(sys.modules, "kreuzberg", None)
@@ -156,7 +156,7 @@ def test_missing_extra(filename: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.field == "parsers"
 
 
-@pytest.mark.parametrize("filename", ["a.md", "a.txt", "a.log", "a.eml", "a.tsv"])
+@pytest.mark.parametrize("filename", ["a.md", "a.txt", "a.log", "a.eml", "a.tsv", "a.csv"])
 def test_plain_kinds_need_no_extra(filename: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kreuzberg", None)
     assert "hola" in parse(filename, b"X: y\n\nhola").text

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragcorp.domain.documents import UnreadKind
-from ragcorp.infrastructure.parsing.kinds.web import _flattened
+from ragcorp.infrastructure.parsing.kinds.html_layout import unwrap_layouts
+from ragcorp.infrastructure.parsing.kinds.web import _flattened, _shown
 from support.parsing.kinds import parse, parts_of
 
 
@@ -35,6 +36,34 @@ def test_noscript_and_drawings() -> None:
 
 def test_powers_and_indices() -> None:
     assert text("<p>10<sup>3</sup> m<sup>2</sup>, H<sub>2</sub>O, 1<sup>er</sup></p>") == "10³ m², H₂O, 1er"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("<fieldset><input type=checkbox checked> Acepta <input type='radio'> Rehúsa</fieldset>", "☒ Acepta ☐ Rehúsa"),
+        ("<p>x<math><mfrac><mn>1</mn><mn>2</mn></mfrac><msup><mn>10</mn><mn>3</mn></msup></math></p>", "x 1/210^3"),
+        ("<p>a<math><mi>b</p>", "a b"),
+        ("<blockquote><p>cita</p></blockquote><hr><p>fin</p>", "> cita\n\nfin"),
+        ("<table><tr><td><h1>Título</h1><p>uno</p></td><td>dos</td></tr></table>", "# Título\n\nuno\n\ndos"),
+        ("<table><tr><td>uno</td></tr><tr><td><ul><li>dos</ul></td></tr></table>", "uno\n\n- dos"),
+        (
+            (
+                "<table><tr><td>A</td><td><table><tr><th>n</th><th>m</th></tr><tr><td>1</td><td>2</td></tr></table></td>"
+                "</tr></table>"
+            ),
+            "A\n\n| n | m |\n| --- | --- |\n| 1 | 2 |",
+        ),
+        ("<dl><dt>Plazo</dt><dd>45 días</dd></dl>", "Plazo\n45 días"),
+        ("<details><summary>Más</summary><p>Dentro</p></details>", "**Más**\n\nDentro"),
+        ('<p hidden>no</p><p style="display:none">no</p><p>sí</p>', "sí"),
+        ("<pre>a\n  b</pre>", "```\na\n  b\n```"),
+        ("<p>&Aacute;rea &#243; m&sup2; &euro; super<wbr>cali&shy;fragilis</p>", "Área ó m² € supercalifragilis"),
+        ('<p>Vea</p><img src="a.png" alt="Plano de planta">', "Vea\n\n![Plano de planta](a.png)"),
+    ],
+)
+def test_what_a_page_may_hold(source: str, expected: str) -> None:
+    assert " ".join(text(source).split(" ")).strip() == expected
 
 
 @pytest.mark.parametrize("tag", ["div", "section", "span", "blockquote", "ul><li", "table><tr><td"])
@@ -67,9 +96,15 @@ def test_frames_are_named() -> None:
 def test_no_text_is_lost_by_flattening(pieces: list[str]) -> None:
     source = "".join(pieces)
     if "<!--" not in source:
-        assert "".join(_flattened(source)).count("x ") == source.count("x ")
+        assert "".join(_flattened("".join(_shown(source)))).count("x ") == source.count("x ")
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(["<table>", "</table>", "<tr>", "<td>", "</td>", "<h1>", "x ", '"'])))
+def test_no_text_is_lost_with_layouts(pieces: list[str]) -> None:
+    assert unwrap_layouts("".join(pieces)).count("x ") == pieces.count("x ")
 
 
 def test_the_work_grows_with_the_page() -> None:
     for piece in ("<div>", "<a ", '<a "', "<!--", "<script>", "</div>", "<b><i></b>"):
-        assert sum(map(len, _flattened(piece * 20_000))) <= 20_000 * 12
+        assert sum(map(len, _flattened("".join(_shown(piece * 20_000))))) <= 20_000 * 12

@@ -176,6 +176,67 @@ def test_a_text_box_and_a_document_with_macros() -> None:
         assert parse(name, saved(document)).text == "extensión 214"
 
 
+BOX = (
+    '<w:drawing><wp:inline xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing"><g><sp>'
+    "<w:txbxContent><w:p><w:r><w:t>caja</w:t></w:r></w:p></w:txbxContent></sp></g></wp:inline></w:drawing>"
+)
+ALTERNATIVE = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+FIELD = '<w:r><w:fldChar w:fldCharType="begin"><w:ffData>{}</w:ffData></w:fldChar></w:r><w:r><w:instrText> {} '
+FIELD += '</w:instrText></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r>'
+LIST = '<w:ddList><w:result w:val="1"/><w:listEntry w:val="Uno"/><w:listEntry w:val="Dos"/></w:ddList>'
+
+
+@pytest.mark.parametrize(
+    ("inner", "expected"),
+    [
+        (f"<w:r>{BOX}</w:r>", "caja"),
+        (f"<w:r><mc:AlternateContent {ALTERNATIVE}><mc:Choice>{BOX}</mc:Choice></mc:AlternateContent></w:r>", "caja"),
+        (
+            (
+                f"<w:r><mc:AlternateContent {ALTERNATIVE}><mc:Choice>{BOX}</mc:Choice>"
+                "<mc:Fallback><w:pict/></mc:Fallback></mc:AlternateContent></w:r>"
+            ),
+            "caja",
+        ),
+        (FIELD.format("<w:checkBox><w:checked/></w:checkBox>", "FORMCHECKBOX"), "☒"),
+        (FIELD.format("<w:checkBox/>", "FORMCHECKBOX"), "☐"),
+        (FIELD.format(LIST, "FORMDROPDOWN"), "Dos"),
+        ("<w:r><w:t>Fecha</w:t><w:ptab/><w:t>Firma</w:t></w:r>", "Fecha\tFirma"),
+        ("<w:ins><w:r><w:t>25</w:t></w:r></w:ins><w:del><w:r><w:delText>20</w:delText></w:r></w:del>", "25"),
+        ("<w:moveFrom><w:r><w:t>no</w:t></w:r></w:moveFrom><w:moveTo><w:r><w:t>sí</w:t></w:r></w:moveTo>", "sí"),
+        ("<w:sdt><w:sdtContent><w:r><w:t>control</w:t></w:r></w:sdtContent></w:sdt>", "control"),
+        ("<w:ruby><w:rt><w:r><w:t>b</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>a</w:t></w:r></w:rubyBase></w:ruby>", "ba"),
+        ("<w:r><w:t>a</w:t><w:noBreakHyphen/><w:t>b</w:t><w:softHyphen/><w:t>c</w:t></w:r>", "a\u2011bc"),
+    ],
+)
+def test_what_a_paragraph_may_hold(inner: str, expected: str) -> None:
+    document = docx.Document()
+    document.element.body.insert(0, parse_xml(f"<w:p {nsdecls('w')}>{inner}</w:p>"))
+    assert parse("a.docx", saved(document)).text == expected
+
+
+def test_tables_within_tables_and_merged_cells() -> None:
+    document = docx.Document()
+    table = document.add_table(3, 2)
+    for cell, text in zip(table._cells, ["Zona", "Tarifa", "Norte", "120 €", "", "215 €"], strict=True):
+        cell.text = text
+    table.cell(1, 0).merge(table.cell(2, 0))
+    inner = table.cell(2, 1).add_table(2, 2)
+    for cell, text in zip(inner._cells, "abcd", strict=True):
+        cell.text = text
+    assert parse("a.docx", saved(document)).text == (
+        "| Zona | Tarifa |\n| --- | --- |\n| Norte | 120 € |\n| Norte | 215 € a, b; c, d |"
+    )
+
+
+def test_a_table_of_one_column_is_a_frame() -> None:
+    document = docx.Document()
+    cell = document.add_table(1, 1).cell(0, 0)
+    cell.text = "Aviso"
+    cell.add_paragraph("uno", style="List Bullet")
+    assert parse("a.docx", saved(document)).text == "Aviso\n\n- uno"
+
+
 def test_a_package_without_a_main_part_is_damaged() -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:

@@ -8,6 +8,7 @@ from datetime import datetime, time, timedelta
 
 import openpyxl
 import pytest
+from openpyxl.chart import BarChart, Reference
 from openpyxl.comments import Comment
 
 from ragcorp.domain.documents import UnreadKind
@@ -133,6 +134,48 @@ def test_a_thread_of_comments_and_a_text_box() -> None:
     assert "| Partida | 5 (Comentario de Lucía: Revisar) |" in text
     assert "Nota en un cuadro" in text
     assert "Threaded" not in text
+
+
+def table_of(made: openpyxl.Workbook) -> list[str]:
+    return parse("a.xlsx", saved(made)).text.split("\n\n")[1:]
+
+
+def test_merged_headings_and_values() -> None:
+    made = book(
+        ["Ventas 2026"], ["Zona", "Trimestres"], [None, "T1", "T2"], ["Norte", 10, 20], [None, 30, 40], ["Sur", 5, 6]
+    )
+    for area in ("A1:C1", "B2:C2", "A2:A3", "A4:A5"):
+        made.active.merge_cells(area)
+    assert table_of(made) == [
+        "Ventas 2026",
+        (
+            "| Zona | Trimestres T1 | Trimestres T2 |\n| --- | --- | --- |\n"
+            "| Norte | 10 | 20 |\n| Norte | 30 | 40 |\n| Sur | 5 | 6 |"
+        ),
+    ]
+
+
+def test_several_tables_on_a_sheet() -> None:
+    made = book(["Uno"], ["A", "B"], [1, 2], [], ["Dos"], ["C", "D", "E"], [3, 4, 5], [], ["Total", 9])
+    assert table_of(made) == [
+        "Uno",
+        "| A | B |\n| --- | --- |\n| 1 | 2 |",
+        "Dos",
+        "| C | D | E |\n| --- | --- | --- |\n| 3 | 4 | 5 |\n| Total | 9 |  |",
+    ]
+
+
+def test_a_first_cell_without_heading() -> None:
+    assert table_of(book([None, "Importe"], ["Cuota", 85])) == ["|  | Importe |\n| --- | --- |\n| Cuota | 85 |"]
+
+
+def test_titles_of_charts() -> None:
+    made = book(["Mes", "V"], ["ene", 1])
+    chart = BarChart()
+    chart.title = "Ventas por mes"
+    chart.add_data(Reference(made.active, min_col=2, min_row=1, max_row=2), titles_from_data=True)
+    made.active.add_chart(chart, "E5")
+    assert table_of(made) == ["| Mes | V |\n| --- | --- |\n| ene | 1 |", "Ventas por mes"]
 
 
 def test_a_workbook_of_excel_97() -> None:

@@ -8,8 +8,6 @@ from ragcorp.domain.documents import ParsedText
 
 _STRUCTURE = re.compile(r"^(?=#{1,6}(?:\s|$)|[-+*>](?:\s|$)|[-=]+\s*$|```|~~~|\|)", re.MULTILINE)
 
-_MOST_NOTE = 250
-
 
 def paragraph(text: str) -> str:
     """Return the text with escapes where a line would otherwise be a heading, a list item or the like."""
@@ -36,11 +34,6 @@ def paged(pages: Iterable[str]) -> ParsedText:
             length += len(parts[-1])
     text = "".join(parts).rstrip()
     return ParsedText(text=text, page_starts=tuple(min(start, len(text)) for start in starts))
-
-
-def note_in_text(text: str) -> str:
-    """Return a note as it is put where the text refers to it; "" if it is too long to stand within a sentence."""
-    return f" (nota: {text.strip().rstrip('.')})" if 0 < len(text) <= _MOST_NOTE else ""
 
 
 def _cell(text: str) -> str:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
 from ragcorp.infrastructure.parsing.decoding import clean
 from ragcorp.infrastructure.parsing.extraction import shielded
-from ragcorp.infrastructure.parsing.kinds.markdown import note_in_text, paged, paragraph, table
+from ragcorp.infrastructure.parsing.kinds.labels import comment, note, note_in_text
+from ragcorp.infrastructure.parsing.kinds.markdown import paged, paragraph, table
 from ragcorp.infrastructure.parsing.kinds.numbering import Level, NumberedList
 from ragcorp.infrastructure.parsing.kinds.package import Element, Package, attribute, child, children, local, within
 from ragcorp.infrastructure.parsing.kinds.pdf import real_title
 from ragcorp.infrastructure.parsing.kinds.reading import Reading, unread
-from ragcorp.infrastructure.parsing.kinds.workbook import sheet_section
+from ragcorp.infrastructure.parsing.kinds.sheets import sheet_section
 from ragcorp.infrastructure.parsing.limits import check_archive, corrupt, encrypted
 
 _NO_TEXT = frozenset({"tracked-changes", "note", "annotation", "forms", "frame", "custom-shape", "sequence-decls"})
@@ -145,11 +146,9 @@ class _Document:
         for entry in element.iter():
             name = local(entry)
             if name == "note-body":
-                text = _note(entry)
-                yield "" if note_in_text(text) else paragraph(f"Nota: {text}")
+                yield paragraph(note(_note(entry)))
             elif name == "annotation":
-                author = next((part.text or "" for part in children(entry, "creator")), "?")
-                yield paragraph(f"Comentario de {author}: " + " ".join(map(_text, children(entry, "p"))))
+                yield paragraph(_comment(entry))
             elif name in ("frame", "custom-shape"):
                 yield from self.blocks(entry, depth + 1)
 
@@ -187,9 +186,8 @@ class _Document:
                 holder = Element("cell")
                 holder.extend(entry for entry in cell if local(entry) in _CELL_TEXT)
                 text = " ".join(self.blocks(holder)) if local(cell) == "table-cell" else ""
-                for note in children(cell, "annotation"):
-                    author = next((part.text or "" for part in children(note, "creator")), "?")
-                    text += f" (Comentario de {author}: {' '.join(map(_text, children(note, 'p')))})"
+                for annotation in children(cell, "annotation"):
+                    text += f" ({_comment(annotation)})"
                 repeats = attribute(cell, "number-columns-repeated", "1")
                 yield from [text.strip()] * (min(int(repeats), _MOST_REPEATS) if repeats.isdecimal() else 1)
 
@@ -241,3 +239,8 @@ def _text(element: Element) -> str:
 
 def _note(body: Element | None) -> str:
     return " ".join(_text(line) for line in children(body, "p"))
+
+
+def _comment(annotation: Element) -> str:
+    author = next((part.text or "" for part in children(annotation, "creator")), "")
+    return comment(author, " ".join(map(_text, children(annotation, "p"))))

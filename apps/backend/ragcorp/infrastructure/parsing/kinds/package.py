@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, fromstring
 __all__ = ["ASIDE", "Element", "Package", "Relation", "attribute", "child", "children", "local", "paragraphs", "within"]
 
 ASIDE = frozenset({"del", "moveFrom", "Fallback", "pPr", "rPr", "endParaRPr", "instrText", "delText", "txbxContent"})
-_SIGNS = {"tab": " ", "br": " ", "cr": " ", "noBreakHyphen": "-"}
+_SIGNS = {"tab": " ", "ptab": " ", "br": " ", "cr": " ", "noBreakHyphen": "-"}
 
 
 class Relation(NamedTuple):

@@ -11,6 +11,7 @@ from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
 from ragcorp.infrastructure.parsing.decoding import clean
 from ragcorp.infrastructure.parsing.extraction import shielded
 from ragcorp.infrastructure.parsing.kinds.form_fields import FormField, filled, form_fields, printed_labels
+from ragcorp.infrastructure.parsing.kinds.labels import comment
 from ragcorp.infrastructure.parsing.kinds.pdf_text import text_layer
 from ragcorp.infrastructure.parsing.kinds.reading import Reading, Unread, read_members, unread
 from ragcorp.infrastructure.parsing.kinds.scans import (
@@ -123,7 +124,7 @@ def _annotations(page: Any) -> Iterator[str]:
     for reference in page.get("/Annots") or ():
         annotation = reference.get_object()
         if annotation.get("/Subtype") in _COMMENTS and str(annotation.get("/Contents") or "").strip():
-            yield f"Comentario de {annotation.get('/T') or '?'}: {annotation['/Contents']}"
+            yield comment(str(annotation.get("/T") or ""), str(annotation["/Contents"]))
 
 
 def _clean_page(page: str) -> str:

@@ -67,7 +67,7 @@ def shown(value: object, number_format: str) -> str:
 
 
 def _general(value: float) -> str:
-    if isinstance(value, int) or (value.is_integer() and abs(value) < 1e15):
+    if isinstance(value, int) or (value.is_integer() and abs(value) < 1e16):
         return str(int(value))
     return format(value, ".11g")
 

@@ -6,6 +6,7 @@ from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
 from ragcorp.infrastructure.parsing.decoding import clean
 from ragcorp.infrastructure.parsing.extraction import shielded
 from ragcorp.infrastructure.parsing.kinds.charts import chart_rows, diagram_lines
+from ragcorp.infrastructure.parsing.kinds.labels import comment
 from ragcorp.infrastructure.parsing.kinds.markdown import paged, paragraph, table
 from ragcorp.infrastructure.parsing.kinds.package import (
     Element,
@@ -74,8 +75,7 @@ def _slide(package: Package, name: str, authors: dict[str, str]) -> list[str]:
         for entry in part:
             text = " ".join(paragraphs(entry)) or " ".join((each.text or "") for each in children(entry, "text"))
             if text:
-                author = authors.get(attribute(entry, "authorId"), "?")
-                blocks.append(paragraph(f"Comentario de {author}: {text}"))
+                blocks.append(paragraph(comment(authors.get(attribute(entry, "authorId"), ""), text)))
     for part in package.related(name, "notesSlide"):
         for shape in part.iter():
             if local(shape) == "sp" and _placeholder(shape) not in _FURNITURE:

@@ -8,13 +8,15 @@ from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
 from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.decoding import text_of
 from ragcorp.infrastructure.parsing.extraction import Request, extract
+from ragcorp.infrastructure.parsing.kinds.formulas import mathml
+from ragcorp.infrastructure.parsing.kinds.html_layout import unwrap_layouts
 from ragcorp.infrastructure.parsing.kinds.mending import mend
 from ragcorp.infrastructure.parsing.kinds.reading import Reading, unread
 
 _META_CHARSET = re.compile(rb"charset\s{0,9}=\s{0,9}[\"']?\s{0,9}([\w.:-]{1,40})", re.IGNORECASE)
 _TAG = re.compile(r"<!--|<(/?)([a-z][a-z0-9]*)\b((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>", re.IGNORECASE)
 _OMITTED = frozenset({"meta", "link", "base"})
-_RAW = frozenset({"script", "style", "template"})
+_RAW = frozenset({"script", "style", "template", "math"})
 _RENAMED = {"svg": "div", "text": "p", "noscript": "div"}
 _BLOCKS = frozenset(
     {"div", "section", "article", "main", "form", "fieldset", "blockquote", "center", "table", "ul", "ol", "header"}
@@ -27,7 +29,9 @@ _MOST_LEVELS = 40
 """Kreuzberg 4.10 omits elements that are nested more than 63 deep."""
 _MOST_MISNESTED = 8
 _VALUE = re.compile(r"\bvalue\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
-_UNSHOWN_INPUT = re.compile(r"\btype\s*=\s*[\"']?(?:hidden|password|checkbox|radio|image|file)\b", re.IGNORECASE)
+_UNSHOWN_INPUT = re.compile(r"\btype\s*=\s*[\"']?(?:hidden|password|image|file)\b", re.IGNORECASE)
+_BOX = re.compile(r"\btype\s*=\s*[\"']?(?:checkbox|radio)\b", re.IGNORECASE)
+_CHECKED = re.compile(r"(?<![\w-])checked\b(?!-)", re.IGNORECASE)
 _RAISED = re.compile(r"<(sup|sub)\b[^<>]*>([\d+\-()n]{1,12})</\1\s*>", re.IGNORECASE)
 _SIGNS = {
     "sup": str.maketrans("0123456789+-()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ"),
@@ -55,15 +59,13 @@ def html_to_markdown(source: str) -> tuple[str, str | None]:
         title = html.unescape(source[start:closing])
         source = source[:opening] + source[closing + len("</title>") :]
     body = _RAISED.sub(lambda found: found.group(2).translate(_SIGNS[found.group(1).lower()]), source)
-    body = "".join(_flattened(body))
+    body = "".join(_flattened(unwrap_layouts("".join(_shown(body)))))
     return mend(extract(body.encode(), Request(media_type=media_types.HTML), "HTML").text, escaped=False), title
 
 
-def _flattened(source: str) -> Iterator[str]:
-    """Yield the source with shown values of inputs, without head tags (they become front matter) and deep nesting."""
-    open_tags: list[tuple[str, bool]] = []
-    depth = position = 0
-    kept = True
+def _shown(source: str) -> Iterator[str]:
+    """Yield the source with the values of inputs and formulas as text, without head tags (they become front matter)."""
+    position = 0
     while found := _TAG.search(source, position):
         yield source[position : found.start()]
         position = found.end()
@@ -74,14 +76,30 @@ def _flattened(source: str) -> Iterator[str]:
         closes, name, rest = found.group(1), found.group(2).lower(), found.group(3)
         if name in _RAW and not closes:
             end = re.compile(rf"</{name}\s*>", re.IGNORECASE).search(source, position)
+            if name == "math":
+                yield f" {html.escape(mathml(source[found.start() : end.end() if end else len(source)]))} "
             position = end.end() if end else len(source)
         elif name == "input":
             yield _shown_value(rest)
+        elif name == "hr":  # kreuzberg takes the text before a rule for a heading
+            yield "<br>"
         elif name in _RENAMED:
             yield f"<{closes}{_RENAMED[name]}>"
-        elif name in _OMITTED:
-            continue
-        elif name not in _BLOCKS and name not in _INLINE:
+        elif name not in _OMITTED:
+            yield found.group()
+    yield source[position:]
+
+
+def _flattened(source: str) -> Iterator[str]:
+    """Yield the source without the tags of deep nesting."""
+    open_tags: list[tuple[str, bool]] = []
+    depth = position = 0
+    kept = True
+    for found in _TAG.finditer(source):
+        yield source[position : found.start()]
+        position = found.end()
+        closes, name = found.group(1), (found.group(2) or "").lower()
+        if name not in _BLOCKS and name not in _INLINE:
             yield found.group()
         elif not closes:
             kept = depth < _MOST_LEVELS
@@ -104,5 +122,7 @@ def _gap(name: str) -> str:
 
 
 def _shown_value(attributes: str) -> str:
+    if _BOX.search(attributes):
+        return " ☒ " if _CHECKED.search(attributes) else " ☐ "
     value = None if _UNSHOWN_INPUT.search(attributes) else _VALUE.search(attributes)
     return f" {next(filter(None, value.groups()), '')} " if value else ""

@@ -10,7 +10,7 @@ from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
 from ragcorp.infrastructure.parsing.extraction import shielded
 from ragcorp.infrastructure.parsing.kinds.charts import chart_rows, diagram_lines
 from ragcorp.infrastructure.parsing.kinds.formulas import formula
-from ragcorp.infrastructure.parsing.kinds.markdown import note_in_text
+from ragcorp.infrastructure.parsing.kinds.labels import comment, note, note_in_text
 from ragcorp.infrastructure.parsing.kinds.numbering import Level, NumberedList
 from ragcorp.infrastructure.parsing.kinds.package import (
     ASIDE,
@@ -25,6 +25,7 @@ from ragcorp.infrastructure.parsing.kinds.package import (
 )
 from ragcorp.infrastructure.parsing.kinds.reading import Reading, unread
 from ragcorp.infrastructure.parsing.kinds.web import html_to_markdown
+from ragcorp.infrastructure.parsing.kinds.word_tables import simplify_tables
 from ragcorp.infrastructure.parsing.limits import check_office_archive, corrupt
 
 _STYLES = "\n".join(
@@ -36,7 +37,7 @@ _STYLES = "\n".join(
     ]
 )
 _PAGE_NUMBER = re.compile(r"(?:p[áa]g(?:ina|\.)?|page)?\s*\d*\s*(?:(?:de|of|/)\s*\d*)?", re.IGNORECASE)
-_READ_THROUGH = frozenset({"fldSimple", "oMathPara", "moveTo", "bdo", "dir"})
+_READ_THROUGH = frozenset({"fldSimple", "oMathPara", "moveTo", "bdo", "dir", "ruby", "rubyBase", "rt"})
 _NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes", "commentReference": "comments"}
 
 
@@ -86,6 +87,7 @@ class _Document:
         self._number(Numbers(numbering, styles))
         for container in list(self._root.iter()):
             self._add_notes(container)
+        simplify_tables(self._root, self._paragraph)
         for element in list(self._root.iter()):
             self._rewrite(element)
         body = child(self._root, "body")
@@ -121,9 +123,19 @@ class _Document:
             element.clear()
             element.tag = f"{self._namespace}r"
             SubElement(element, f"{self._namespace}t").text = text
-        elif name == "AlternateContent" and child(element, "Fallback") is None:
-            for choice in children(element, "Choice"):
-                choice.tag = choice.tag.replace("Choice", "Fallback")
+        elif name == "AlternateContent":
+            _choose(element)
+        elif name == "drawing":
+            boxes = [entry for entry in within(element, skipped=frozenset()) if local(entry) == "txbxContent"]
+            if boxes:
+                element.tag = f"{self._namespace}pict"
+                element[:] = boxes
+        elif name == "ptab":
+            element.tag = f"{self._namespace}tab"
+        elif name == "r" and (choices := child(element, "fldChar", "ffData", "ddList")) is not None:
+            options = [attribute(entry, "val") for entry in children(choices, "listEntry")]
+            chosen = _number(child(choices, "result"), "val")
+            SubElement(element, f"{self._namespace}t").text = options[chosen] if chosen < len(options) else ""
 
     def _add_notes(self, container: Element) -> None:
         """Put the notes, comments and charts of each paragraph behind it."""
@@ -139,14 +151,14 @@ class _Document:
         for entry in within(paragraph, skipped=ASIDE):
             name = local(entry)
             if name in _NOTES:
-                note = self._notes.get((_NOTES[name], attribute(entry, "id")))
-                text = " ".join(paragraphs(note)) if note is not None else ""
+                found = self._notes.get((_NOTES[name], attribute(entry, "id")))
+                text = " ".join(paragraphs(found)) if found is not None else ""
                 entry.tag = f"{self._namespace}t"
                 if text and name == "commentReference":
-                    yield f"Comentario de {attribute(note, 'author')}: {text}"
+                    yield comment(attribute(found, "author"), text)
                 elif text:
                     entry.text = note_in_text(text)
-                    yield "" if entry.text else f"Nota: {text}"
+                    yield note(text)
             elif name == "chart" and (part := self._related(entry, "id")) is not None:
                 yield from (": ".join(filter(None, row)) for row in chart_rows(part))
             elif name == "relIds" and (part := self._related(entry, "dm")) is not None:
@@ -176,6 +188,19 @@ class _Document:
         run = Element(f"{self._namespace}r")
         SubElement(run, f"{self._namespace}t").text = text
         return run
+
+
+def _choose(alternatives: Element) -> None:
+    """Leave the one of alternative contents that mammoth is to read: the first with a text box, else the last."""
+    choice = child(alternatives, "Choice")
+    if choice is None or (child(alternatives, "Fallback") is not None and not _has_box(choice)):
+        return
+    choice.tag = choice.tag.replace("Choice", "Fallback")
+    alternatives[:] = [choice]
+
+
+def _has_box(element: Element) -> bool:
+    return any(local(entry) == "txbxContent" for entry in element.iter())
 
 
 def _bullets(numbering: Element) -> Element:

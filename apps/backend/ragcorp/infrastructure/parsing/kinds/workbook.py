@@ -4,21 +4,25 @@ import io
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
-from itertools import dropwhile
+from contextlib import closing, suppress
 from typing import Any
 
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
 from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.extraction import Request, extract, shielded
-from ragcorp.infrastructure.parsing.kinds.markdown import paragraph, table
+from ragcorp.infrastructure.parsing.kinds.labels import comment
+from ragcorp.infrastructure.parsing.kinds.markdown import paragraph
 from ragcorp.infrastructure.parsing.kinds.mending import mend
 from ragcorp.infrastructure.parsing.kinds.package import Package, attribute, child, children, local, paragraphs
 from ragcorp.infrastructure.parsing.kinds.pdf import real_title
 from ragcorp.infrastructure.parsing.kinds.reading import Reading, unread
+from ragcorp.infrastructure.parsing.kinds.sheets import Merged, sheet_section
 from ragcorp.infrastructure.parsing.kinds.shown_values import shown
 from ragcorp.infrastructure.parsing.limits import check_office_archive
 
+_MERGED = re.compile(rb"<(?:\w+:)?mergeCell\b[^<>]{0,99}\bref=[\"']([A-Z]+\d+:[A-Z]+\d+)[\"']")
+_MOST_MERGED = 10_000
+_MOST_MERGED_ROWS = 1_000
 _NO_RESULT = re.compile(rb"<f\b[^<>]*(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v>\s*</v>|</c>)")
 
 
@@ -46,8 +50,9 @@ def read_xlsx(file: SourceFile, reading: Reading) -> ParsedText:
             for entry in part
         }
         notes = {name: _notes(package, part, persons) for name, (part, _) in sheets.items()}
+        merged = {name: _merged(package.bytes_of(part)) for name, (part, visible) in sheets.items() if visible}
         try:
-            sections = list(_sections(file.content, notes, frozenset(hidden)))
+            sections = list(_sections(file.content, notes, merged, frozenset(hidden)))
         except Exception:  # noqa: BLE001 - openpyxl raises whatever comes up in styles that it does not know
             text = mend(extract(file.content, Request(media_type=media_types.XLSX), "Excel").text, escaped=True)
             names = {f"## {name}" for name in hidden}
@@ -56,15 +61,24 @@ def read_xlsx(file: SourceFile, reading: Reading) -> ParsedText:
             ]
             left_out += unread(UnreadKind.FORMATTING, count=1)
         drawn = {
-            name: [paragraph(line) for root in package.related(part, "drawing") for line in paragraphs(root)]
+            name: [
+                paragraph(line)
+                for root in package.related(part, "drawing")
+                for line in (*paragraphs(root), *_chart_titles(package, part))
+            ]
             for name, (part, visible) in sheets.items()
             if visible
         }
-        sections += ["\n\n".join([f"## {name}", *lines]) for name, lines in drawn.items() if lines]
+        for name, lines in drawn.items():
+            place = next((at for at, text in enumerate(sections) if text.startswith(f"## {name}\n")), len(sections))
+            if lines:
+                sections[place : place + 1] = ["\n\n".join([*(sections[place : place + 1] or [f"## {name}"]), *lines])]
     return ParsedText(text="\n\n".join(map(str.strip, sections)), title=real_title(package.title()), unread=left_out)
 
 
-def _sections(data: bytes, notes: Mapping[str, Mapping[str, str]], hidden: frozenset[str]) -> Iterator[str]:
+def _sections(
+    data: bytes, notes: Mapping[str, Mapping[str, str]], merged: Mapping[str, Sequence[Merged]], hidden: frozenset[str]
+) -> Iterator[str]:
     import openpyxl
 
     warnings.filterwarnings("ignore", module="openpyxl")
@@ -73,7 +87,8 @@ def _sections(data: bytes, notes: Mapping[str, Mapping[str, str]], hidden: froze
             if sheet.title in hidden:
                 continue
             sheet.reset_dimensions()
-            yield sheet_section(sheet.title, (_cells(row, notes.get(sheet.title, {})) for row in sheet.rows))
+            rows = (_cells(row, notes.get(sheet.title, {})) for row in sheet.rows)
+            yield sheet_section(sheet.title, rows, merged.get(sheet.title, ()))
 
 
 def _cells(row: Iterable[object], notes: Mapping[str, str]) -> list[str]:
@@ -86,18 +101,24 @@ def _cells(row: Iterable[object], notes: Mapping[str, str]) -> list[str]:
     return cells
 
 
-def sheet_section(name: str, rows: Iterable[Sequence[str]]) -> str:
-    """Return a sheet as a heading, the lines above its table, and the table."""
-    filled = [row for row in rows if any(row)]
-    body = list(dropwhile(_is_line, filled))
-    above = filled[: len(filled) - len(body)] if body else filled
-    lines = [paragraph(next(filter(None, row))) for row in above] if body else []
-    blocks = [f"## {name}", *lines, table(body or above)]
-    return "\n\n".join(block for block in blocks if block)
+def _merged(sheet: bytes) -> list[Merged]:
+    from openpyxl.utils.cell import range_boundaries
+
+    found = []
+    for reference in _MERGED.findall(sheet)[:_MOST_MERGED]:
+        with suppress(ValueError):
+            left, top, right, bottom = range_boundaries(reference.decode())
+            if bottom - top < _MOST_MERGED_ROWS:
+                found.append(Merged(top - 1, left - 1, bottom - 1, right - 1))
+    return found
 
 
-def _is_line(row: Sequence[str]) -> bool:
-    return sum(1 for cell in row if cell) == 1
+def _chart_titles(package: Package, part: str) -> Iterator[str]:
+    for relation in package.relations(part).values():
+        if relation.kind == "drawing":
+            for chart in package.related(relation.target, "chart"):
+                for title in (entry for entry in chart.iter() if local(entry) == "title"):
+                    yield from paragraphs(title)
 
 
 def _notes(package: Package, sheet: str, persons: Mapping[str, str]) -> dict[str, str]:
@@ -122,7 +143,7 @@ def _notes(package: Package, sheet: str, persons: Mapping[str, str]) -> dict[str
 
 def _note(author: str, text: str) -> str:
     text = " ".join(text.split())
-    return f"Comentario de {author}: {text.removeprefix(f'{author}:').strip()}" if author else f"Comentario: {text}"
+    return comment(author, text.removeprefix(f"{author}:").strip())
 
 
 def read_xls(file: SourceFile, _: Reading) -> ParsedText:

@@ -9,6 +9,8 @@ from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
+_KINDS = frozenset(UnreadKind)
+
 UNREAD = """
     SELECT d.id, d.unread FROM documents d
     WHERE d.id = ANY(%(ids)s) AND d.unread <> '[]' AND d.deleted_at IS NULL AND {condition}
@@ -23,6 +25,7 @@ def read_unread(values: Sequence[dict[str, Any]]) -> tuple[UnreadPart, ...]:
     return tuple(
         UnreadPart(kind=UnreadKind(value["kind"]), count=value["count"], places=tuple(value["places"]))
         for value in values
+        if value["kind"] in _KINDS  # a newer process may have stored one that this one does not know
     )
 
 
