@@ -29,6 +29,7 @@ ANSWER_EXAMPLE: dict[str, Any] = {
             "line_start": 41,
             "line_end": 41,
             "page": None,
+            "recognition_confidence": None,
             "collection": "artifact_chunks",
         }
     ],

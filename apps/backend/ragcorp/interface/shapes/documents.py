@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from ragcorp.domain.documents import Document, VisibilityScope
 from ragcorp.domain.ingestion import IngestResult
+from ragcorp.interface.shapes.recognition import Recognition
 from ragcorp.interface.shapes.unread import Unread, unread_parts
 from ragcorp.interface.shapes.values import SensitivityLabel, StatusName, filled
 
@@ -36,14 +37,6 @@ class Stored(TypedDict):
     chunks: int
     pending: int
     unread: list[Unread]
-
-
-class Recognition(TypedDict):
-    """How far text recognition (OCR) of the scanned pages is: `done` were read, `failed` are not tried again."""
-
-    pages: int
-    done: int
-    failed: int
 
 
 class StoredDocument(TypedDict):

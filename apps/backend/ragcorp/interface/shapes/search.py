@@ -62,6 +62,7 @@ RESULT_EXAMPLE: dict[str, Any] = {
         "line_start": 40,
         "line_end": 52,
         "page": None,
+        "recognition_confidence": None,
     },
 }
 SEARCH_RESULTS_EXAMPLE: dict[str, Any] = {
