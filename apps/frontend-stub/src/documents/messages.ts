@@ -5,7 +5,8 @@ export const texts = messages({
     title: "Documentos",
     dropTitle: "Arrastra aquí archivos o una carpeta",
     dropHere: "Suéltalos aquí",
-    dropText: "PDF, Word, Excel, PowerPoint, correo (.eml), HTML, Markdown, CSV, texto y código.",
+    dropText:
+      "PDF, Word, Excel, PowerPoint, OpenDocument, correo, EPUB, RTF, zip, HTML, Markdown, CSV, texto y código.",
     chooseFiles: "Elegir archivos",
     chooseFolder: "Elegir carpeta",
     reading: "Leyendo lo que has soltado…",
@@ -142,7 +143,7 @@ export const texts = messages({
     title: "Documents",
     dropTitle: "Drop files or a folder here",
     dropHere: "Drop them here",
-    dropText: "PDF, Word, Excel, PowerPoint, e-mail (.eml), HTML, Markdown, CSV, text and code.",
+    dropText: "PDF, Word, Excel, PowerPoint, OpenDocument, e-mail, EPUB, RTF, zip, HTML, Markdown, CSV, text and code.",
     chooseFiles: "Choose files",
     chooseFolder: "Choose folder",
     reading: "Reading what you dropped…",

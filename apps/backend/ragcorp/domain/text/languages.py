@@ -15,6 +15,7 @@ _ISO_639_1 = """
 _ISO_639_3 = "ast ceb cmn ext fil gsw haw lad mul mwl nah quc scn und yue"
 
 CODES = frozenset(f"{_ISO_639_1} {_ISO_639_3}".split())
+LIMIT = f"{', '.join(ANALYSED)}, or another code of ISO 639-1"
 
 
 def require_language(code: str) -> None:
@@ -23,6 +24,6 @@ def require_language(code: str) -> None:
         raise InvalidInputError(
             "language is not the code of a language.",
             field="language",
-            limit=f"{', '.join(ANALYSED)}, or another code of ISO 639-1",
+            limit=LIMIT,
             remedy="Use the code of the text's language, such as 'es'; 'und' if it is not known.",
         )

@@ -15,6 +15,7 @@ from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.domain.keys import EVERY_SCOPE, Caller
 from ragcorp.domain.principal import WORKSPACE_PATTERN, Principal
 from ragcorp.domain.search.requests import FusionMethod, SparseOperator, SparseRanking
+from ragcorp.domain.text.languages import CODES, LIMIT
 
 LOCAL_MODEL = ("multilingual-e5-small", 384)
 OPENAI_MODEL = ("text-embedding-3-small", 1536)
@@ -208,7 +209,7 @@ class Settings(BaseSettings):
     openai_api_key: SecretStr = Field(SecretStr(""), description="Its key.")
 
     # text
-    default_language: str = Field("es", pattern=r"^[a-z]{2,3}$", description="Language of documents that name none.")
+    default_language: str = Field("es", description="Language of documents that name none.")
     chunk_max_tokens: int = Field(256, ge=32, le=2048, description="Most tokens in a chunk.")
     chunk_overlap_tokens: int = Field(32, ge=0, le=512, description="Tokens that neighbouring chunks share.")
 
@@ -292,6 +293,13 @@ class Settings(BaseSettings):
     def _http_url(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(("http://", "https://")):
             raise ValueError("must start with http:// or https://")
+        return value
+
+    @field_validator("default_language")
+    @classmethod
+    def _language(cls, value: str) -> str:
+        if value not in CODES:
+            raise ValueError(f"must be {LIMIT}")
         return value
 
     @model_validator(mode="after")

@@ -74,3 +74,11 @@ def test_settings_that_do_not_fit_together_are_named() -> None:
     assert refused(rerank_provider="http").field == "RERANK_URL"
     assert refused(embedding_model="another").field == "EMBEDDING_MODEL, EMBEDDING_DIM"
     assert refused(chunk_max_tokens=100, chunk_overlap_tokens=50).field == "CHUNK_OVERLAP_TOKENS"
+
+
+@pytest.mark.parametrize("code", ["xx", "ES", ""])
+def test_a_default_language_has_a_code(code: str) -> None:
+    error = refused(default_language=code)
+    assert error.field == "DEFAULT_LANGUAGE"
+    assert "es, en, pt, ca, fr, it, de, or another code of ISO 639-1" in error.message
+    assert load_settings({"default_language": "gl"}).default_language == "gl"
