@@ -14,7 +14,7 @@ from ragcorp.domain.recognition import RecognitionCounts
 
 logger = logging.getLogger(__name__)
 
-LEASE_SECONDS = 300.0
+LEASE_SECONDS = 600.0
 """Longer than the longest recognition of a page."""
 RETRY_SECONDS = 30.0
 MAX_ATTEMPTS = 3

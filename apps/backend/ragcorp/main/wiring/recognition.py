@@ -14,7 +14,7 @@ from ragcorp.main.settings.schema import OcrMode, Settings
 if TYPE_CHECKING:
     from ragcorp.infrastructure.recognition.recognizer import PageRecognizer
 
-LIMITS = Limits(seconds=60.0, memory_bytes=1 << 30, processes=1)
+LIMITS = Limits(seconds=120.0, memory_bytes=1 << 30, processes=1)
 """For a page, which takes about 5 seconds and 600 MB. One process, as it works in the background."""
 
 _MOST_GROWTH = 768 << 20
