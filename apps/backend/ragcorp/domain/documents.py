@@ -118,6 +118,7 @@ class ParsedText:
     is not Markdown, whatever it looks like: a ``#`` starts a comment. ``unread``: what the file has beside the text.
     ``scanned`` are the pages that are pictures of text; ``recognized`` gives the confidence in [0, 1] of those whose
     text was recognised.
+    ``parts``: the files inside it, which are documents of their own; their names are relative paths.
     """
 
     text: str
@@ -127,6 +128,7 @@ class ParsedText:
     unread: tuple[UnreadPart, ...] = ()
     scanned: tuple[int, ...] = ()
     recognized: Mapping[int, float] = field(default_factory=dict)
+    parts: tuple[SourceFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,8 +187,9 @@ class DocumentAttributes:
 class Document:
     """A stored document without its text.
 
-    ``chunks`` and ``pending`` count passages and missing vectors; ``unread``: parts of the file that were not read;
-    ``recognition``: how far its scanned pages are, None if it has none.
+    ``chunks`` and ``pending`` count passages and missing vectors; ``unread``: parts of the file that were not read.
+    ``recognition``: how far its scanned pages are, None if it has none. ``part_of``: the external_id of the document
+    whose file holds this one's; ``parts``: those of the documents made of the files inside its own, if they were read.
     """
 
     id: UUID
@@ -203,6 +206,8 @@ class Document:
     deleted_at: datetime | None = None
     unread: tuple[UnreadPart, ...] = ()
     recognition: RecognitionCounts | None = None
+    part_of: str | None = None
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

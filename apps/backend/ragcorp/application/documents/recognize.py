@@ -2,13 +2,12 @@
 
 import asyncio
 import logging
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ragcorp.application.documents.preparation import DocumentPreparation
 from ragcorp.application.resilience.source_reports import reason_of
 from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.exceptions import ConflictError, InvalidInputError, RagcorpError, UnreadableDocumentError
-from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.ports.recognition import RecognitionBacklog, ScannedPage, TextRecognizer
 from ragcorp.domain.recognition import RecognitionCounts
 
@@ -82,11 +81,9 @@ class RecognizeText:
         done = await self.backlog.recognized(batch=INDEX_PAGES, workspace=workspace)
         if done is None:
             return False
-        document = done.document
-        request = IngestRequest(external_id=document.external_id, file=done.source, attributes=document.attributes)
         try:
-            write = await self.preparation.prepare(request, done.pages)
-            await self.backlog.save(replace(write, content_hash=bytes.fromhex(document.content_hash)), done)
+            write = await self.preparation.prepare_recognized(done.document, done.source, done.pages)
+            await self.backlog.save(write, done)
         except ConflictError:  # written or deleted meanwhile
             return False
         except InvalidInputError as error:

@@ -6,12 +6,7 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
-from ragcorp.domain.exceptions import (
-    MissingExtraError,
-    PayloadTooLargeError,
-    UnreadableDocumentError,
-    UnsupportedMediaTypeError,
-)
+from ragcorp.domain.exceptions import UnreadableDocumentError
 from ragcorp.domain.recognition import RecognizedPage
 from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.decoding import clean, text_of
@@ -78,10 +73,6 @@ _TITLED_BY_HEADING = frozenset(
 _CLEAN_PAGED = media_types.IMAGES | {media_types.PDF, media_types.PPTX, media_types.ODP}
 """Their readers clean page by page, since cleaning would move the offsets of the pages."""
 
-_MOST_NESTED = 4
-"""Files within files within a file that are read."""
-_MOST_FILES = 2_000
-
 
 class MultiFormatParser:
     """Text, Markdown and source code are decoded here; most other kinds need the extra ``parsers``."""
@@ -111,30 +102,13 @@ class MultiFormatParser:
 
     def parse(self, file: SourceFile, recognized: Sequence[RecognizedPage] = ()) -> ParsedText:
         """Return the text. Also raises PayloadTooLargeError for more than ``max_characters`` of it."""
-        return self._parse(file, nesting=0, left=[_MOST_FILES], recognized=recognized)
-
-    def _parse(
-        self, file: SourceFile, *, nesting: int, left: list[int], recognized: Sequence[RecognizedPage] = ()
-    ) -> ParsedText:
-        """``left``: how many files within files may yet be read."""
-
-        def member(inner: SourceFile) -> ParsedText | None:
-            left[0] -= 1
-            if nesting >= _MOST_NESTED or left[0] < 0:
-                return None
-            try:
-                return self._parse(inner, nesting=nesting + 1, left=left)
-            except (UnreadableDocumentError, UnsupportedMediaTypeError, PayloadTooLargeError, MissingExtraError):
-                return None
-
         media_type = self.media_type(file.filename, file.media_type)
         if media_type.startswith("text/") and len(file.content) > 4 * self._max_characters:
             raise too_large(self._max_characters)
         plain = self.is_plain(file.filename)
         reading = Reading(
             max_characters=self._max_characters,
-            member=member,
-            recognizes=self._recognizes and nesting == 0,
+            recognizes=self._recognizes,
             recognized={page.page: page for page in recognized},
         )
         reader = _READERS[media_type]

@@ -1,6 +1,6 @@
 """Documents without their text."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -21,6 +21,7 @@ STORED_EXAMPLE: dict[str, Any] = {
     "chunks": 3,
     "pending": 0,
     "unread": [{"kind": "page", "count": 2, "places": ["2", "4"]}],
+    "parts": 0,
 }
 
 
@@ -28,7 +29,7 @@ STORED_EXAMPLE: dict[str, Any] = {
 class Stored(TypedDict):
     """What became of a document. `pending` chunks are found by text, and by meaning once their vectors are made.
 
-    `unread`: what the file has besides the stored text.
+    `unread`: what the file has besides the stored text. `parts`: how many documents the files inside it became.
     """
 
     document_id: UUID
@@ -37,10 +38,11 @@ class Stored(TypedDict):
     chunks: int
     pending: int
     unread: list[Unread]
+    parts: int
 
 
 class StoredDocument(TypedDict):
-    """A document without its text."""
+    """A document without its text. `part_of`: the document whose file holds this one's."""
 
     document_id: UUID
     external_id: str
@@ -64,6 +66,13 @@ class StoredDocument(TypedDict):
     deleted_at: datetime | None
     unread: list[Unread]
     recognition: Recognition | None
+    part_of: str | None
+
+
+class DescribedDocument(StoredDocument):
+    """A document without its text, with the external_ids of its `parts`: the documents of the files inside it."""
+
+    parts: Sequence[str]
 
 
 class DocumentList(TypedDict):
@@ -94,3 +103,7 @@ def stored_document(document: Document) -> StoredDocument:
         unread=unread_parts(document.unread),
         recognition=filled(Recognition, document.recognition) if document.recognition else None,
     )
+
+
+def described_document(document: Document) -> DescribedDocument:
+    return {**stored_document(document), "parts": document.parts}

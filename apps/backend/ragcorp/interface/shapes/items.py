@@ -31,6 +31,7 @@ class ArtifactStored(ItemStored):
     chunks: int
     pending: int
     unread: list[Unread]
+    parts: int
 
 
 class StoredItem(TypedDict):

@@ -31,6 +31,9 @@ from ragcorp.main.wiring.file_search import logical_path
 from ragcorp.main.wiring.reading import make_reader
 from ragcorp.main.wiring.recognition import ChildRecognizer, make_pool, recognizes
 
+PARTS = 12
+"""How long the files inside a file are read: so many times as long as one file takes CPU time."""
+
 PASSAGES_IN_MEMORY = 2048
 """Vectors of passages in memory: 25 MB at 1,536 dimensions, 6 MB at 384."""
 
@@ -66,7 +69,11 @@ def make_ingestion(base: Base, *, embed_pending: EmbedPending, recognizer: TextR
     preparation = DocumentPreparation(
         reader=reader,
         pool=base.closing(pool),
-        limits=DocumentLimits(max_file_bytes=settings.max_file_bytes, max_metadata_bytes=settings.max_metadata_bytes),
+        limits=DocumentLimits(
+            max_file_bytes=settings.max_file_bytes,
+            max_metadata_bytes=settings.max_metadata_bytes,
+            parts_seconds=PARTS * settings.parse_timeout_seconds,
+        ),
     )
     ingest = IngestDocument(
         store=base.store,

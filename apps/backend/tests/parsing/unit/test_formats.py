@@ -118,7 +118,7 @@ def test_pdf_reads_as_running_text() -> None:
     for number in (1, 2, 3):
         assert f"## {number}. Sección número {number}\n\nApartado {number}. {samples.LONG}\n\n" in parsed.text
     assert parsed.text.count("Texto con palabra cortada a final de línea.") == 3
-    assert "Instalación 1.200,50 vivienda\nRevisión anual 95,00 equipo" in parsed.text
+    assert "| Concepto | Precio | Unidad |\n| --- | --- | --- |\n| Instalación | 1.200,50 | vivienda |\n" in parsed.text
     for number in (1, 2, 3):
         assert bisect_right(parsed.page_starts, parsed.text.index(f"Apartado {number}.")) == number
 

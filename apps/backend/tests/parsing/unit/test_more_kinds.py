@@ -11,7 +11,7 @@ from ragcorp.domain.documents import SourceFile, UnreadKind, UnreadPart
 from ragcorp.domain.exceptions import InvalidInputError, UnreadableDocumentError
 from ragcorp.infrastructure.parsing.media_types import BY_SUFFIX
 from ragcorp.infrastructure.parsing.parser import _READERS, MultiFormatParser
-from support.parsing import samples
+from support.parsing import hostile, samples
 from support.parsing.kinds import parse, parts_of, zipped
 
 SPANISH = "El niño compró piñones en Logroño, mañana será otro año."
@@ -216,21 +216,47 @@ def test_an_archive() -> None:
         }
     )
     parsed = parse("a.zip", content)
-    assert parsed.text.startswith("# carpeta/a.docx\n\n# Política de vacaciones")
-    assert "# b.txt\n\nmañana\n\n# dentro.zip\n\n# e.md\n\n# Hondo" in parsed.text
-    assert parts_of(parsed) == {(UnreadKind.MEMBER, 2, ("c.exe", "d.pdf")), (UnreadKind.IMAGE, 1, ())}
+    assert parsed.text == "- carpeta/a.docx\n- b.txt\n- c.exe\n- d.pdf\n- dentro.zip"
+    assert [part.filename for part in parsed.parts] == ["carpeta/a.docx", "b.txt", "d.pdf", "dentro.zip"]
+    assert parsed.parts[1].content == "mañana".encode("cp1252")
+    assert parts_of(parsed) == {(UnreadKind.MEMBER, 1, ("c.exe",))}
 
 
-def test_archives_within_archives_have_an_end() -> None:
-    content = zipped({"a.txt": "fondo"})
-    for _ in range(10):
-        content = zipped({"dentro.zip": content, "b.txt": "x"})
-    assert (UnreadKind.MEMBER, 1, ("dentro.zip",)) in parts_of(parse("a.zip", content))
+def test_members_that_cannot_be_unpacked_are_named() -> None:
+    content = bytearray(zipped({"a.txt": "hola", "b.txt": "adiós", "c.txt": "x"}))
+    content[content.index(b"PK\1\2", content.index(b"PK\1\2") + 1) + 8] |= 1  # b.txt is marked as encrypted
+    content[content.index(b"PK\1\2") + 16] ^= 1  # the checksum of a.txt
+    parsed = parse("a.zip", bytes(content))
+    assert [part.filename for part in parsed.parts] == ["c.txt"]
+    assert parts_of(parsed) == {(UnreadKind.MEMBER, 2, ("a.txt", "b.txt"))}
+
+
+def test_an_encrypted_archive() -> None:
+    content = bytearray(zipped({"a.txt": "hola"}))
+    content[content.index(b"PK\1\2") + 8] |= 1
+    with pytest.raises(UnreadableDocumentError, match="password"):
+        parse("a.zip", bytes(content))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp850"])
+def test_names_of_members_in_other_encodings(encoding: str) -> None:
+    raw = "año/ÁNGEL.txt".encode(encoding)
+    content = zipped({"n" * (len(raw) - 4) + ".txt": "hola"}).replace(b"n" * (len(raw) - 4) + b".txt", raw)
+    assert parse("a.zip", content).text == "- año/ÁNGEL.txt"
+
+
+def test_an_archive_of_many_members() -> None:
+    parsed = parse("a.zip", hostile.archive_of_many_members(20_000))
+    assert len(parsed.parts) == 1_000
+    assert [part.count for part in parsed.unread] == [19_000]
+    assert parsed.text.endswith("- 999.txt\n- … (+19,000)")
 
 
 def test_a_zip_without_readable_members() -> None:
+    parsed = parse("a.zip", zipped({"a.exe": b"\0"}))
+    assert (parsed.text, parts_of(parsed)) == ("- a.exe", {(UnreadKind.MEMBER, 1, ("a.exe",))})
     with pytest.raises(UnreadableDocumentError, match="no text"):
-        parse("a.zip", zipped({"a.exe": b"\0"}))
+        parse("a.zip", zipped({"__MACOSX/a.txt": "x", "carpeta/~$a.docx": "x", "Thumbs.db": "x"}))
     with pytest.raises(UnreadableDocumentError, match="damaged"):
         parse("a.zip", b"PK\3\4")
 

@@ -117,9 +117,8 @@ def test_comments_and_attached_files() -> None:
     writer.add_attachment("datos.csv", b"a;b\n1;2")
     writer.add_attachment("cosa.bin", b"\0\0")
     parsed = parse("a.pdf", written(writer))
-    assert parsed.text[parsed.page_starts[1] :].startswith(
-        "Anexo\n- Comentario de Herminia: Falta la firma\n\n# datos.csv"
-    )
+    assert parsed.text[parsed.page_starts[1] :] == "Anexo\n- Comentario de Herminia: Falta la firma"
+    assert [(part.filename, part.content) for part in parsed.parts] == [("datos.csv", b"a;b\n1;2")]
     assert parts_of(parsed) == {(UnreadKind.ATTACHMENT, 1, ("cosa.bin",))}
 
 

@@ -71,6 +71,24 @@ def test_tables_groups_and_markdown_signs() -> None:
     )
 
 
+def test_merged_cells_and_titles_of_axes() -> None:
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[6])
+    cells = slide.shapes.add_table(3, 2, 0, 0, Inches(4), Inches(2)).table
+    for number, text in enumerate(["Zona", "Tarifa", "Norte", "120", "", "215"]):
+        cells.cell(number // 2, number % 2).text = text
+    cells.cell(1, 0).merge(cells.cell(2, 0))
+    data = CategoryChartData()
+    data.categories = ["T1"]
+    data.add_series("Lata", (38,))
+    chart = slide.shapes.add_chart(XL_CHART_TYPE.LINE, 0, 0, Inches(3), Inches(3), data).chart
+    chart.value_axis.has_title = True
+    chart.value_axis.axis_title.text_frame.text = "Miles de litros"
+    text = parse("a.pptx", saved(deck)).text
+    assert text.startswith("| Zona | Tarifa |\n| --- | --- |\n| Norte | 120 |\n| Norte | 215 |")
+    assert "| Miles de litros | Lata |\n| --- | --- |\n| T1 | 38 |" in text
+
+
 def test_comments_of_slides() -> None:
     comment = '<cmLst><cm authorId="0"><pos x="1" y="1"/><text>Falta el 2025</text></cm></cmLst>'
     authors = '<cmAuthorLst><cmAuthor id="0" name="Fermín"/></cmAuthorLst>'

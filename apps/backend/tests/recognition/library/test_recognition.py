@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from email.message import EmailMessage
 from typing import Any
 
 import pytest
+from fpdf import FPDF
 
-from ragcorp.domain.documents import DocumentAttributes, IngestStatus, SourceFile, VisibilityScope
+from ragcorp.domain.documents import DocumentAttributes, IngestStatus, SourceFile, UnreadKind, VisibilityScope
 from ragcorp.domain.exceptions import ConfigurationError, UnreadableDocumentError
 from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.recognition import RecognitionCounts
@@ -187,6 +189,44 @@ async def test_a_write_meanwhile_wins(make_container: Any) -> None:
     while await use_case.recognize():
         pass
     assert await use_case.counts() == counts(1, 1)
+
+
+async def test_a_scan_within_a_mail_is_read_and_stays_part_of_it(open_rag: OpenRag) -> None:
+    rag = await opened(open_rag, ScriptedRecognizer({1: GRANT, 2: "Segunda página."}))
+    mail = EmailMessage()
+    mail["Subject"] = "Expediente"
+    mail.set_content("Adjunto la resolución.")
+    mail.add_attachment(pdf_of(SCAN, SCAN), maintype="application", subtype="pdf", filename="resolucion.pdf")
+    mail.add_attachment(b"MZ", maintype="application", subtype="octet-stream", filename="programa.exe")
+    await ingest(rag, bytes(mail), "aviso.eml")
+    part = "aviso.eml/resolucion.pdf"
+    assert (await rag.document(part)).recognition == counts(2, 0)
+    assert await rag.recognize_pending() == counts(2, 2)
+    document = await rag.document(part)
+    assert (document.part_of, document.recognition, document.unread) == ("aviso.eml", counts(2, 2), ())
+    assert (await places(rag, "ayuda 47.250"))[0] == (1, 0.9)
+    whole = await rag.document("aviso.eml")
+    assert whole.parts == (part,)
+    assert [unread.kind for unread in whole.unread] == [UnreadKind.ATTACHMENT]
+
+
+async def test_parts_and_other_gaps_of_a_recognised_document_stay(open_rag: OpenRag) -> None:
+    rag = await opened(open_rag, ScriptedRecognizer({2: GRANT}))
+    pdf = FPDF()
+    pdf.set_font("helvetica", size=12)
+    pdf.add_page()
+    pdf.multi_cell(0, 6, TEXT)
+    pdf.add_page()
+    pdf.image(SCAN, x=0, y=0, w=pdf.w, h=pdf.h)
+    pdf.embed_file(basename="anexo.md", bytes=b"# Anexo\n\nEl plazo es de dos semanas.")
+    pdf.embed_file(basename="programa.exe", bytes=b"MZ")
+    await ingest(rag, bytes(pdf.output()))
+    before = await rag.document(NAME)
+    assert {part.kind for part in before.unread} == {UnreadKind.PAGE, UnreadKind.ATTACHMENT}
+    await rag.recognize_pending()
+    after = await rag.document(NAME)
+    assert after.unread == tuple(part for part in before.unread if part.kind is not UnreadKind.PAGE)
+    assert after.parts == before.parts == (f"{NAME}/anexo.md",)
 
 
 async def test_a_private_document_is_read_too(open_rag: OpenRag) -> None:

@@ -1,29 +1,68 @@
-"""Archives: books, and files that are read one by one."""
+"""Archives: books, and files that are documents of their own."""
 
+import io
+import lzma
 import posixpath
+import re
+import zipfile
+import zlib
 from urllib.parse import unquote
 
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
 from ragcorp.infrastructure.parsing.extraction import shielded
 from ragcorp.infrastructure.parsing.kinds.package import Element, Package, attribute, child
-from ragcorp.infrastructure.parsing.kinds.reading import Reading, read_members, unread
+from ragcorp.infrastructure.parsing.kinds.reading import Parts, Reading, unread
 from ragcorp.infrastructure.parsing.kinds.web import html_to_markdown
-from ragcorp.infrastructure.parsing.limits import check_archive, corrupt
+from ragcorp.infrastructure.parsing.limits import check_archive, check_unpacked, corrupt, encrypted
 
-_MOST_MEMBERS = 1_000
-_HIDDEN = ("__MACOSX/", ".")
+_HIDDEN = re.compile(r"(?:^|/)(?:__MACOSX/|\.|~\$|(?:Thumbs\.db|desktop\.ini)$)", re.IGNORECASE)
+_MOST_LISTED = 1_000
+_ENCRYPTED, _UTF8 = 0x1, 0x800
+_DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, EOFError, OSError, ValueError)
+"""What zipfile raises for a member that is damaged, encrypted or packed in an unknown way."""
 
 
 def read_zip(file: SourceFile, reading: Reading) -> ParsedText:
-    """Return a section for each member that can be read."""
-    check_archive(file.content, "zip", reading.max_characters)
-    package = Package(file.content)
-    names = [name for name in dict.fromkeys(package.names) if not name.endswith("/") and not name.startswith(_HIDDEN)]
-    members = [
-        SourceFile(content=package.bytes_of(name), media_type="", filename=name) for name in names[:_MOST_MEMBERS]
-    ]
-    sections, left_out = read_members(members, reading, UnreadKind.MEMBER)
-    return ParsedText(text="\n\n".join(sections), unread=left_out + unread(UnreadKind.MEMBER, *names[_MOST_MEMBERS:]))
+    """Return a list of the members; those that can be read are parts."""
+    parts = Parts(kind=UnreadKind.MEMBER)
+    try:
+        with zipfile.ZipFile(io.BytesIO(file.content)) as archive:
+            members = [member for member in archive.infolist() if not member.is_dir()]
+            check_unpacked(members, len(file.content), reading.max_characters)
+            for member in members:
+                _add(archive, member, parts)
+    except _DAMAGE as error:
+        raise corrupt("zip") from error
+    if not parts.files and any(member.flag_bits & _ENCRYPTED for member in members):
+        raise encrypted("zip")
+    more = len(parts.names) - _MOST_LISTED
+    lines = [f"- {name}" for name in parts.names[:_MOST_LISTED]] + ([f"- … (+{more:,})"] if more > 0 else [])
+    return ParsedText(text="\n".join(lines), parts=tuple(parts.files), unread=parts.unread)
+
+
+def _add(archive: zipfile.ZipFile, member: zipfile.ZipInfo, parts: Parts) -> None:
+    name = _name(member)
+    if _HIDDEN.search(name):
+        return
+    name = parts.named(name)
+    if parts.takes(name, "", member.file_size):
+        try:
+            parts.take(name, archive.read(member))
+        except _DAMAGE:
+            parts.left_out.append(name)
+    else:
+        parts.left_out.append(name)
+
+
+def _name(member: zipfile.ZipInfo) -> str:
+    """Return the name; without the mark of UTF-8 it is in UTF-8 all the same, or in the encoding of DOS."""
+    if member.flag_bits & _UTF8:
+        return member.filename
+    raw = member.filename.encode("cp437", "replace")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("cp850")
 
 
 def read_epub(file: SourceFile, reading: Reading) -> ParsedText:

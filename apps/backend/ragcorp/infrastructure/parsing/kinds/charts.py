@@ -8,9 +8,9 @@ from ragcorp.infrastructure.parsing.kinds.package import Element, child, childre
 _MOST_POINTS = 10_000
 
 
-def chart_title(chart: Element) -> str:
-    title = child(chart, "chart", "title")
-    return _text(title) if title is not None else ""
+def _titles(chart: Element) -> str:
+    """Return the titles of the chart and of its axes."""
+    return " · ".join(text for entry in chart.iter() if local(entry) == "title" and (text := _text(entry)))
 
 
 def chart_rows(chart: Element) -> list[list[str]]:
@@ -18,7 +18,7 @@ def chart_rows(chart: Element) -> list[list[str]]:
     series = [entry for entry in chart.iter() if local(entry) == "ser"]
     columns = [_points(entry, "cat", "xVal") for entry in series[:1]]
     columns += [_points(entry, "val", "yVal") for entry in series]
-    names = [chart_title(chart), *(_text(name) for entry in series if (name := child(entry, "tx")) is not None)]
+    names = [_titles(chart), *(_text(name) for entry in series if (name := child(entry, "tx")) is not None)]
     last = max((index for column in columns for index in column), default=-1)
     rows = [[column.get(row, "") for column in columns] for row in range(min(last + 1, _MOST_POINTS))]
     return [names, *rows] if any(names) or rows else []

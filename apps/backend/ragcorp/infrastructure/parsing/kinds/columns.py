@@ -5,7 +5,9 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
+
+from ragcorp.infrastructure.parsing.kinds.pdf_tables import Box
 
 _MIN_LINES = 15
 _MOST_LEADING = 2.5
@@ -18,19 +20,11 @@ _MIN_RUNNING = 0.2
 _NUMERIC = re.compile(r"[\d.,/:%€$\s-]+(?:\s*[a-zA-Z]{1,4}\.?)?")
 
 
-class _Box(NamedTuple):
-    left: float
-    bottom: float
-    right: float
-    top: float
-
-
-def in_columns(page: Any, text_page: Any) -> str | None:
+def in_columns(boxes: Sequence[Box], page: Any, text_page: Any) -> str | None:
     """Return the text of a page whose two columns PDFium reads line by line, column after column."""
-    if text_page.count_rects() < 2 * _MIN_LINES:
+    if len(boxes) < 2 * _MIN_LINES:
         return None
     width = page.get_width()
-    boxes = [_Box(*text_page.get_rect(index)) for index in range(text_page.count_rects())]
     for percent in _MIDDLE:
         gutter = width * percent / 100
         columns = _columns(boxes, gutter)
@@ -51,13 +45,13 @@ def _same_letters(text: str, other: str) -> bool:
     return Counter("".join(text.split())) == Counter("".join(other.split()))
 
 
-def _columns(boxes: Sequence[_Box], gutter: float) -> _Box | None:
+def _columns(boxes: Sequence[Box], gutter: float) -> Box | None:
     """Return the bounds of two columns that no line between them crosses, and whose lines are drawn in turns."""
     sides = [-1 if box.right <= gutter else 1 if box.left >= gutter else 0 for box in boxes]
     right = [box for box, side in zip(boxes, sides, strict=True) if side == 1]
     if min(sides.count(-1), len(right)) < _MIN_LINES:
         return None
-    bounds = _Box(0, min(box.bottom for box in right), 0, max(box.top for box in right))
+    bounds = Box(0, min(box.bottom for box in right), 0, max(box.top for box in right))
     for box in sorted((box for box in boxes if box.right <= gutter), key=lambda box: -box.top):
         if 0 < bounds.bottom - box.bottom < _MOST_LEADING * (box.top - box.bottom):
             bounds = bounds._replace(bottom=box.bottom)
@@ -69,7 +63,7 @@ def _columns(boxes: Sequence[_Box], gutter: float) -> _Box | None:
     return bounds if turns >= _MIN_INTERLEAVED * len(right) else None
 
 
-def _is_prose(boxes: Sequence[_Box], columns: _Box, gutter: float, text_page: Any) -> bool:
+def _is_prose(boxes: Sequence[Box], columns: Box, gutter: float, text_page: Any) -> bool:
     """Tell columns from a table: lines of like length, one a row on each side, that run on or are very many."""
     within = [box for box in boxes if columns.bottom <= box.bottom and box.top <= columns.top]
     halves = [[box for box in within if box.right <= gutter], [box for box in within if box.left >= gutter]]

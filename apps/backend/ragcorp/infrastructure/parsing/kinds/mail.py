@@ -10,7 +10,7 @@ from email.message import EmailMessage, MIMEPart
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
 from ragcorp.infrastructure.parsing.decoding import decode
 from ragcorp.infrastructure.parsing.extraction import shielded
-from ragcorp.infrastructure.parsing.kinds.reading import Reading, read_members, unread
+from ragcorp.infrastructure.parsing.kinds.reading import Parts, Reading, unread
 from ragcorp.infrastructure.parsing.kinds.web import html_to_markdown
 
 _SHOWN = ("Subject", "From", "To", "Cc", "Date")
@@ -19,30 +19,37 @@ _LINK = re.compile(r"(?<!!)\[([^\[\]]*)\]\((?:https?|mailto):[^()\s]*\)")
 _IMAGE = re.compile(r"!\[([^\[\]]*)\]\([^()\s]*\)")
 _WORD = re.compile(r"\w+")
 _MOST_PARTS = 2_000
+_MOST_FORWARDED = 4
+"""Mails within a mail within a mail that are part of its text; those further inside are parts."""
 _NO_YEAR = 1601
 """What Outlook writes for a date that is not known."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Letter:
+    """``forwarded``: sections with the text of the mails in it; ``parts``: its attachments, and theirs."""
+
     headers: Mapping[str, str]
+    parts: Parts
+    depth: int = 0
     body: list[str] = field(default_factory=list)
-    attachments: list[SourceFile] = field(default_factory=list)
+    attached: list[str] = field(default_factory=list)
+    forwarded: list[str] = field(default_factory=list)
     images: int = 0
 
+    def attach(self, name: str, content: bytes, media_type: str) -> None:
+        self.parts.add(name, content, media_type=media_type)
+        self.attached.append(self.parts.names[-1])
 
-def read_email(file: SourceFile, reading: Reading) -> ParsedText:
+
+def read_email(file: SourceFile, _: Reading) -> ParsedText:
     with shielded("mail"):
         message = message_from_bytes(file.content, policy=policy.default)
-        letter = _Letter(headers=_headers(message))
-        for number, part in enumerate(_parts(message)):
-            if number >= _MOST_PARTS:
-                break
-            _sort(part, letter)
-    return _written(letter, reading)
+        letter = _read(message, Parts(kind=UnreadKind.ATTACHMENT))
+    return _parsed(letter)
 
 
-def read_msg(file: SourceFile, reading: Reading) -> ParsedText:
+def read_msg(file: SourceFile, _: Reading) -> ParsedText:
     with shielded("Outlook"):
         from oxmsg import Message
 
@@ -53,13 +60,24 @@ def read_msg(file: SourceFile, reading: Reading) -> ParsedText:
             "To": ", ".join(f"{each.name} <{each.email_address}>" for each in message.recipients),
             "Date": message.sent_date.isoformat() if message.sent_date and message.sent_date.year > _NO_YEAR else "",
         }
-        letter = _Letter(headers={name: " ".join(value.split()) for name, value in headers.items() if value})
+        letter = _Letter(
+            headers={name: " ".join(value.split()) for name, value in headers.items() if value},
+            parts=Parts(kind=UnreadKind.ATTACHMENT),
+        )
         letter.body = [_fuller(message.body or "", message.html_body or "")]
         for attachment in message.attachments:
-            content = attachment.file_bytes or b""
-            name = attachment.file_name or ""
-            letter.attachments.append(SourceFile(content=content, media_type=attachment.mime_type or "", filename=name))
-    return _written(letter, reading)
+            letter.attach(attachment.file_name or "", attachment.file_bytes or b"", attachment.mime_type or "")
+    return _parsed(letter)
+
+
+def _read(message: MIMEPart, parts: Parts, depth: int = 0) -> _Letter:
+    letter = _Letter(headers=_headers(message), parts=parts, depth=depth)
+    for number, part in enumerate(_parts(message)):
+        if number < _MOST_PARTS:
+            _sort(part, letter)
+        else:
+            parts.left_out.append(parts.named(part.get_filename() or "", part.get_content_type()))
+    return letter
 
 
 def _headers(message: MIMEPart) -> dict[str, str]:
@@ -96,14 +114,25 @@ def _sort(part: MIMEPart, letter: _Letter) -> None:
         letter.body.append(_from_html(text) if kind == "text/html" else text)
     elif part.get_content_maintype() == "image" and not part.is_attachment():
         letter.images += 1
+    elif kind == "message/rfc822" and isinstance(held := part.get_payload(), list) and held:
+        _forward(held[0], part.get_filename(), letter)
     else:
-        held = part.get_payload()
-        attached = held[0] if isinstance(held, list) and held and kind == "message/rfc822" else None
-        payload = attached.as_bytes() if isinstance(attached, EmailMessage) else part.get_payload(decode=True)
-        subject = str(attached["Subject"] or "") if isinstance(attached, EmailMessage) else ""
-        name = " ".join((part.get_filename() or (f"{subject}.eml" if attached is not None else "")).split())
-        content = payload if isinstance(payload, bytes) else b""
-        letter.attachments.append(SourceFile(content=content, media_type=kind, filename=name))
+        payload = part.get_payload(decode=True)
+        letter.attach(part.get_filename() or "", payload if isinstance(payload, bytes) else b"", kind)
+
+
+def _forward(message: object, filename: str | None, letter: _Letter) -> None:
+    """Put the text of an attached mail into that of the mail, and its attachments among those of the mail."""
+    if not isinstance(message, EmailMessage):
+        return
+    name = filename or f"{message['Subject'] or ''}.eml".replace("/", "-")
+    if letter.depth >= _MOST_FORWARDED:
+        letter.attach(name, message.as_bytes(), "message/rfc822")
+        return
+    inner = _read(message, letter.parts, letter.depth + 1)
+    letter.attached.append(" ".join(name.split()))
+    letter.forwarded.append(f"# {letter.attached[-1]}\n\n{_text(inner)}")
+    letter.images += inner.images
 
 
 def _fuller(plain: str, rich: str) -> str:
@@ -125,18 +154,22 @@ def _content(part: MIMEPart | None) -> str:
     )
 
 
-def _written(letter: _Letter, reading: Reading) -> ParsedText:
-    """Return headers, one a line, the body, and a section for each attachment. The title is the subject."""
-    attached = ", ".join(file.filename for file in letter.attachments if file.filename)
+def _text(letter: _Letter) -> str:
+    """Return headers, one a line, the names of the attachments, the body, and a section for each forwarded mail."""
     lead = [f"{name}: {value}" for name, value in letter.headers.items()]
-    lead += [f"Attachments: {attached}"] if attached else []
+    lead += [f"Attachments: {', '.join(letter.attached)}"] if letter.attached else []
     body = "\n\n".join(filter(None, (text.replace("\r\n", "\n").strip("\n") for text in letter.body)))
     plain = _SIGNATURE.sub("\n\n--", body).strip()
-    sections, left_out = read_members(letter.attachments, reading, UnreadKind.ATTACHMENT)
-    if not plain and not attached and not sections:
-        lead = []
+    if not plain and not letter.attached:
+        return ""
+    return "\n\n".join(["\n".join(lead), plain, *letter.forwarded]).strip()
+
+
+def _parsed(letter: _Letter) -> ParsedText:
+    """Return the text, titled by the subject, and the attachments."""
     return ParsedText(
-        text="\n\n".join(["\n".join(lead), plain, *sections]),
+        text=_text(letter),
         title=letter.headers.get("Subject"),
-        unread=left_out + unread(UnreadKind.IMAGE, count=letter.images),
+        unread=letter.parts.unread + unread(UnreadKind.IMAGE, count=letter.images),
+        parts=tuple(letter.parts.files),
     )

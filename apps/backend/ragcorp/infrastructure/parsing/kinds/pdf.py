@@ -13,7 +13,7 @@ from ragcorp.infrastructure.parsing.extraction import shielded
 from ragcorp.infrastructure.parsing.kinds.form_fields import FormField, filled, form_fields, printed_labels
 from ragcorp.infrastructure.parsing.kinds.labels import comment
 from ragcorp.infrastructure.parsing.kinds.pdf_text import text_layer
-from ragcorp.infrastructure.parsing.kinds.reading import Reading, Unread, read_members, unread
+from ragcorp.infrastructure.parsing.kinds.reading import Parts, Reading, Unread, unread
 from ragcorp.infrastructure.parsing.kinds.scans import (
     LITTLE_TEXT,
     name_of,
@@ -39,7 +39,7 @@ class _Extras:
     fields: dict[int, list[FormField]] = field(default_factory=dict)
     lines: dict[int, list[str]] = field(default_factory=dict)
     blank: set[int] = field(default_factory=set)
-    files: list[SourceFile] = field(default_factory=list)
+    parts: Parts = field(default_factory=lambda: Parts(kind=UnreadKind.ATTACHMENT))
     unread: Unread = ()
 
 
@@ -63,8 +63,8 @@ def read_pdf(file: SourceFile, reading: Reading) -> ParsedText:
         for number, page in enumerate(texts)
     ]
     text, starts = join_pages(pages, set(map(clean, found.headings)))
-    sections, left_out = read_members(extras.files, reading, UnreadKind.ATTACHMENT)
-    text = "\n\n".join([text, *map(clean, sections)])
+    if not clean(text).strip() and extras.parts.files:
+        text = clean("Attachments: " + ", ".join(extras.parts.names))
     if not clean(text).strip():
         if not reading.recognizes:
             raise not_recognized("The PDF has no text layer: its pages are pictures")
@@ -76,7 +76,8 @@ def read_pdf(file: SourceFile, reading: Reading) -> ParsedText:
         page_starts=starts,
         scanned=scanned,
         recognized=confidences,
-        unread=unread(UnreadKind.PAGE, *places) + extras.unread + left_out,
+        unread=unread(UnreadKind.PAGE, *places) + extras.unread + extras.parts.unread,
+        parts=tuple(extras.parts.files),
     )
 
 
@@ -108,7 +109,8 @@ def _extras(data: bytes, empty: list[int]) -> _Extras:
                 if number in empty and not _PAINTS.search(_drawing(page)):
                     extras.blank.add(number)
             for name, contents in reader.attachments.items():
-                extras.files += [SourceFile(content=content, media_type="", filename=name) for content in contents]
+                for content in contents:
+                    extras.parts.add(name, content)
         except Exception:  # noqa: BLE001 - pypdf raises whatever comes up in a file that PDFium reads
             extras.unread = unread(UnreadKind.ANNOTATION, count=1)
     return extras

@@ -38,6 +38,7 @@ class IngestTotals:
     updated: int = 0
     unchanged: int = 0
     replaced: int = 0
+    parts: int = 0
     failures: list[IngestFailure] = field(default_factory=list)
     partly_read: list[IngestResult] = field(default_factory=list)
     left_out: list[LeftOutFile] = field(default_factory=list)
@@ -52,6 +53,7 @@ class IngestTotals:
         self.updated += done.updated
         self.unchanged += done.unchanged
         self.replaced += done.replaced
+        self.parts += done.parts
         self.failures += done.failures
         self.partly_read += done.partly_read
         self.left_out += done.left_out
@@ -64,6 +66,7 @@ class IngestTotals:
             "updated": self.updated,
             "unchanged": self.unchanged,
             "replaced": self.replaced,
+            "parts": self.parts,
             "failed": len(self.failures),
             "failures": [
                 {"external_id": failure.external_id, "error": error_document(failure.error)}
@@ -269,6 +272,8 @@ def _print_totals(console: Console, totals: IngestTotals, *, pending: int, makes
         ("files", "created", "updated", "unchanged", "failed", "read in part", "left out", "passages without vector"),
         [(*counts, len(totals.partly_read), len(totals.left_out) + totals.ignored, pending)],
     )
+    if totals.parts:
+        print_line(console, f"Documents of files inside them (attachments, members of archives): {totals.parts:,}")
     for result in totals.partly_read[:MAX_SHOWN_PARTLY_READ]:
         print_line(console, f"{result.external_id}: {unread_in_words(result.unread)}", style="yellow")
     if len(totals.partly_read) > MAX_SHOWN_PARTLY_READ:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "019"
-down_revision = "018"
+revision = "020"
+down_revision = "019"
 branch_labels = None
 depends_on = None
 
