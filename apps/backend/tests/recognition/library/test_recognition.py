@@ -207,7 +207,6 @@ async def test_a_scan_within_a_mail_is_read_and_stays_part_of_it(open_rag: OpenR
     assert (await places(rag, "ayuda 47.250"))[0] == (1, 0.9)
     whole = await rag.document("aviso.eml")
     assert whole.parts == (part,)
-    assert [unread.kind for unread in whole.unread] == [UnreadKind.ATTACHMENT]
 
 
 async def test_parts_and_other_gaps_of_a_recognised_document_stay(open_rag: OpenRag) -> None:
