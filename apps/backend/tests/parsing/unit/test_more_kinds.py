@@ -1,9 +1,8 @@
-"""OpenDocument, RTF, books, notebooks, calendars, contacts, archives, tables as text, old encodings."""
+"""RTF, books, notebooks, calendars, contacts, archives, tables as text, old encodings."""
 
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 
 import pytest
 
@@ -15,108 +14,10 @@ from support.parsing import hostile, samples
 from support.parsing.kinds import parse, parts_of, zipped
 
 SPANISH = "El niño compró piñones en Logroño, mañana será otro año."
-_URN = "urn:oasis:names:tc:opendocument:xmlns"
-SPACES = (
-    " ".join(
-        f'xmlns:{short}="{_URN}:{name}:1.0"'
-        for short, name in (
-            ("office", "office"),
-            ("text", "text"),
-            ("table", "table"),
-            ("style", "style"),
-            ("draw", "drawing"),
-            ("presentation", "presentation"),
-        )
-    )
-    + ' xmlns:dc="http://purl.org/dc/elements/1.1/"'
-)
-
-
-def odf(kind: str, body: str, *, styles: str = "", **parts: str) -> bytes:
-    content = (
-        f"<office:document-content {SPACES}><office:automatic-styles>{styles}</office:automatic-styles>"
-        f"<office:body><office:{kind}>{body}</office:{kind}></office:body></office:document-content>"
-    )
-    return zipped({"content.xml": content} | parts)
 
 
 def test_every_suffix_has_a_reader() -> None:
     assert set(BY_SUFFIX.values()) == set(_READERS)
-
-
-# OpenDocument
-
-
-def test_a_text_of_libreoffice() -> None:
-    note = "<text:note-citation>1</text:note-citation><text:note-body><text:p>De 1998.</text:p></text:note-body>"
-    note = f"<text:note>{note}</text:note>"
-    comment = "<office:annotation><dc:creator>Ana</dc:creator><text:p>Revisar</text:p></office:annotation>"
-    deleted = "<text:tracked-changes><text:p>borrado</text:p></text:tracked-changes>"
-    levels = (
-        '<text:list-style style:name="L"><text:list-level-style-number text:level="1" style:num-format="1" '
-        'style:num-suffix="."/><text:list-level-style-number text:level="2" style:num-format="1" '
-        'text:display-levels="2"/></text:list-style>'
-    )
-    inner = "<text:list><text:list-item><text:p>sub</text:p></text:list-item></text:list>"
-    listed = (
-        f'<text:list text:style-name="L"><text:list-item><text:p>uno</text:p>{inner}</text:list-item>'
-        "<text:list-item><text:p>dos</text:p></text:list-item></text:list>"
-    )
-    table = (
-        "<table:table><table:table-row><table:table-cell><text:p>A</text:p></table:table-cell><table:table-cell>"
-        "<text:p>B</text:p></table:table-cell></table:table-row><table:table-row><table:table-cell "
-        'table:number-columns-repeated="2"><text:p>1</text:p></table:table-cell></table:table-row></table:table>'
-    )
-    body = (
-        f'{deleted}<text:h text:outline-level="1">Informe</text:h><text:p>Plazo:<text:s/>45<text:tab/>días{note}'
-        f"{comment}.</text:p>{listed}{table}"
-    )
-    parsed = parse("a.odt", odf("text", body, styles=levels, **{"Pictures/a.png": ""}))
-    assert parsed.title == "Informe"
-    assert parsed.text.split("\n\n") == [
-        "# Informe",
-        "Plazo: 45 días (nota: De 1998).",
-        "Comentario de Ana: Revisar",
-        "1. uno",
-        "1.1 sub",
-        "2. dos",
-        "| A | B |\n| --- | --- |\n| 1 | 1 |",
-    ]
-    assert parts_of(parsed) == {(UnreadKind.IMAGE, 1, ())}
-
-
-def test_a_sheet_of_libreoffice_has_shown_values() -> None:
-    styles = '<style:style style:name="h"><style:table-properties table:display="false"/></style:style>'
-
-    def sheet(name: str, style: str, *cells: str) -> str:
-        row = "".join(f"<table:table-cell><text:p>{cell}</text:p></table:table-cell>" for cell in cells)
-        padding = '<table:table-cell table:number-columns-repeated="16000"/>'
-        blank = f'<table:table-row table:number-rows-repeated="1048000">{padding}</table:table-row>'
-        rows = f"<table:table-row>{row}{padding}</table:table-row>{blank}"
-        return f'<table:table table:name="{name}" table:style-name="{style}">{rows}</table:table>'
-
-    body = sheet("Resumen", "v", "Margen", "44,5 %") + sheet("Sueldos", "h", "secreto")
-    parsed = parse("a.ods", odf("spreadsheet", body, styles=styles))
-    assert parsed.text == "## Resumen\n\n| Margen | 44,5 % |\n| --- | --- |"
-    assert parts_of(parsed) == {(UnreadKind.HIDDEN_SHEET, 1, ("Sueldos",))}
-
-
-def test_slides_of_libreoffice() -> None:
-    def slide(title: str, text: str, note: str) -> str:
-        box = "<draw:text-box><text:p>{}</text:p></draw:text-box>"
-        notes = f"<presentation:notes><draw:frame>{box.format(note)}</draw:frame></presentation:notes>"
-        heading = f'<draw:frame presentation:class="title">{box.format(title)}</draw:frame>'
-        return f"<draw:page><draw:frame>{box.format(text)}</draw:frame>{heading}{notes}</draw:page>"
-
-    parsed = parse("a.odp", odf("presentation", slide("Uno", "a", "n1") + slide("Dos", "b", "n2")))
-    pages = [parsed.text[start:end].strip() for start, end in pairwise([*parsed.page_starts, len(parsed.text)])]
-    assert pages == ["## Uno\n\na\n\nn1", "## Dos\n\nb\n\nn2"]
-
-
-def test_an_encrypted_document_of_libreoffice() -> None:
-    manifest = {"META-INF/manifest.xml": "<manifest><encryption-data/></manifest>"}
-    with pytest.raises(UnreadableDocumentError, match="password"):
-        parse("a.odt", odf("text", "", **manifest))
 
 
 # RTF, books, notebooks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from datetime import date
 from itertools import pairwise
 
 import pptx
@@ -45,6 +46,16 @@ def test_a_chart_is_a_table() -> None:
     assert slides_of(parse("a.ppsx", saved(deck))) == [
         "## Ventas\n\n| Miles de litros | Norte | Sur |\n| --- | --- | --- |\n| T1 | 38 | 5 |\n| T2 | 47.1 |  |"
     ]
+
+
+def test_a_chart_shows_its_values_by_their_format() -> None:
+    deck = deck_of(["Ventas"])
+    data = CategoryChartData(number_format="0.0%")
+    data.categories = [date(2026, 1, 31), date(2026, 2, 28)]
+    data.add_series("Margen", (0.125, 0.5))
+    deck.slides[0].shapes.add_chart(XL_CHART_TYPE.LINE, 0, 0, Inches(4), Inches(3), data)
+    (slide,) = slides_of(parse("a.pptx", saved(deck)))
+    assert slide.splitlines()[-2:] == ["| 2026-01-31 | 12,5 % |", "| 2026-02-28 | 50,0 % |"]
 
 
 def test_a_picture_that_is_missing_is_no_damage() -> None:

@@ -137,5 +137,5 @@ def _clean_page(page: str) -> str:
 def real_title(title: str | None) -> str | None:
     """Return the title of the file's properties, unless a program put a file name or a stock phrase there."""
     plain = " ".join((title or "").split())
-    made_up = plain.lower() in _EMPTY_TITLES or re.search(r"\.\w{2,4}$|^Microsoft \w+ - ", plain)
+    made_up = plain.lower() in _EMPTY_TITLES or re.search(r"\.[^\W\d]{2,4}$|^Microsoft \w+ - ", plain)
     return plain if plain and not made_up else None
