@@ -52,7 +52,7 @@ def read_pptx(file: SourceFile, reading: Reading) -> ParsedText:
     left_out = unread(UnreadKind.IMAGE, count=package.count(r"^ppt/media/.*\.(?:png|jpe?g|gif|bmp|tiff?|emf|wmf|svg)$"))
     left_out += unread(
         UnreadKind.EMBEDDED_OBJECT,
-        count=package.count(r"^ppt/(?:media/.*\.(?:mp\d|m4\w|wmv|avi|mov|wav)|embeddings/.*\.bin)$"),
+        count=package.count(r"^ppt/media/.*\.(?:mp\d|m4\w|wmv|avi|mov|wav)$") + package.embedded("ppt"),
     )
     return ParsedText(
         text=parsed.text,
