@@ -4,6 +4,7 @@ A file rarely says in which country its numbers are shown: that depends on the c
 """
 
 import re
+from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
@@ -52,11 +53,11 @@ def shown(value: object, number_format: str) -> str:
         return _date(value, number_format)
     if not isinstance(value, (int, float)):
         return str(value)
-    sections = [part for part in _SECTIONS.findall(number_format) if part] or ["General"]
+    sections = _sections(number_format)
     section = sections[1] if value < 0 and len(sections) > 1 else sections[0]
     if value == 0 and len(sections) > 2:
         section = sections[2]
-    plain = "".join(found[3] or "\0" for found in _LITERAL.findall(section))
+    plain = _plain(section)
     if "general" in section.lower() or "/" in plain:
         return _general(value)
     if not _DIGITS.search(plain):
@@ -108,22 +109,40 @@ def _number(value: float, section: str, plain: str, marks: _Marks) -> str:
     return _around(section, number)
 
 
+@lru_cache(maxsize=1_000)
+def _sections(number_format: str) -> Sequence[str]:
+    """Return the formats of positive numbers, of negative ones and of zero, where there are any."""
+    return [part for part in _SECTIONS.findall(number_format) if part] or ["General"]
+
+
+@lru_cache(maxsize=1_000)
+def _plain(section: str) -> str:
+    """Return the format with NUL in place of its literal text."""
+    return "".join(found[3] or "\0" for found in _LITERAL.findall(section))
+
+
 def _around(section: str, number: str) -> str:
     """Return the number within the literal text of its format."""
-    pieces: list[str] = []
-    placed = False
-    for found in _LITERAL.finditer(section):
-        text, sign, currency, other = found.groups()
-        if other is None:
-            pieces.append(text or sign or currency or "")
+    before, after, has_place = _literal_text(section)
+    return before + (number if has_place else "") + after
+
+
+@lru_cache(maxsize=1_000)
+def _literal_text(section: str) -> tuple[str, str, bool]:
+    """Return the text before and after the number, and whether there is a place for it."""
+    before: list[str] = []
+    after: list[str] = []
+    pieces = before
+    for text, sign, currency, other in _LITERAL.findall(section):
+        if not other:
+            pieces.append(text or sign or currency)
         elif other == "%":
             pieces.append(" %")
         elif other not in "0#?,.":
             pieces.append(other)
-        elif not placed:
-            pieces.append(number)
-            placed = True
-    return "".join(pieces)
+        else:
+            pieces = after
+    return "".join(before), "".join(after), pieces is after
 
 
 def _masked(digits: str, section: str) -> str:
