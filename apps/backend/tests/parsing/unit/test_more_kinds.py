@@ -28,6 +28,30 @@ def test_rtf() -> None:
     assert parse("a.rtf", text.encode()).text == "La fianza del almacén asciende a 2.750 euros, año 2014.\n\nFin"
 
 
+@pytest.mark.parametrize(
+    ("inner", "expected"),
+    [
+        ("Plazo {\\deleted 20}{\\revised 25} d\\'edas", "Plazo 25 días"),
+        ("{\\header Expediente}{\\footer Registro}Cuerpo", "Expediente\n\nRegistro\n\nCuerpo"),
+        ("{\\listtext 2.1.\\tab}uno\\par{\\pntext\\'b7\\tab}dos", "2.1. uno\n\n• dos"),
+        ("Plazo{\\footnote Salvo agosto, 40 d\\'edas.} corto", "Plazo (nota: Salvo agosto, 40 días) corto"),
+        ("Texto{\\*\\atnid A}{\\*\\annotation Revisar}", "Texto (Comentario: Revisar)"),
+        ("{\\shp{\\*\\shpinst{\\sp{\\sv 1}}{\\shptxt caja\\par}}{\\shprslt caja}}Texto", "caja\n\nTexto"),
+        ("Visible{\\v oculto} {\\field{\\*\\fldinst PAGE}{\\fldrslt 7}}", "Visible 7"),
+        ("Uno{\\pict\\pngblip 89504e47}", "Uno"),
+    ],
+)
+def test_what_rtf_may_hold(inner: str, expected: str) -> None:
+    assert parse("a.rtf", f"{{\\rtf1\\ansi {inner}\\par}}".encode()).text == expected
+
+
+@pytest.mark.parametrize(
+    ("head", "letter"), [("\\mac", "96"), ("\\pca", "a4"), ("\\ansicpg850", "a4"), ("\\ansi", "f1")]
+)
+def test_code_pages_of_rtf(head: str, letter: str) -> None:
+    assert parse("a.rtf", f"{{\\rtf1{head} a\\'{letter}o\\par}}".encode()).text == "año"
+
+
 def test_a_book() -> None:
     content = zipped(
         {

@@ -7,12 +7,7 @@ from ragcorp.infrastructure.parsing.kinds.mending import mend
 from ragcorp.infrastructure.parsing.kinds.pdf import real_title
 from ragcorp.infrastructure.parsing.kinds.reading import Reading
 
-_KINDS = {
-    media_types.RTF: "RTF",
-    media_types.NOTEBOOK: "notebook",
-    media_types.DOC: "Word",
-    media_types.PPT: "PowerPoint",
-}
+_KINDS = {media_types.NOTEBOOK: "notebook", media_types.DOC: "Word", media_types.PPT: "PowerPoint"}
 
 
 def read_other(file: SourceFile, _: Reading) -> ParsedText:
