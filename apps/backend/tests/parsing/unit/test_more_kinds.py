@@ -84,7 +84,79 @@ def test_a_contact() -> None:
         "BEGIN:VCARD\nVERSION:2.1\nN:Aldana;Remedios\nFN;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:Remedios Alda=C3=B1a\n"
         "TEL;WORK:976 123 456\nitem1.EMAIL:r@v.example\nEND:VCARD\n"
     )
-    assert parse("a.vcf", card.encode()).text == "## Remedios Aldaña\n\nTel: 976 123 456\nEmail: r@v.example"
+    assert parse("a.vcf", card.encode()).text == "## Remedios Aldaña\n\nTel (work): 976 123 456\nEmail: r@v.example"
+
+
+def calendar(*lines: str) -> str:
+    return parse("a.ics", "\r\n".join(["BEGIN:VCALENDAR", *lines, "END:VCALENDAR"]).encode()).text
+
+
+def test_parts_of_an_event_do_not_split_it() -> None:
+    assert calendar(
+        "BEGIN:VTIMEZONE",
+        "BEGIN:STANDARD",
+        "DTSTART:19701025T030000",
+        "END:STANDARD",
+        "END:VTIMEZONE",
+        "BEGIN:VEVENT",
+        "DTSTART:20260715T080000Z",
+        "BEGIN:VALARM",
+        "DESCRIPTION:Aviso",
+        "END:VALARM",
+        "SUMMARY:Comité",
+        'ORGANIZER;CN="García, Ana":mailto:a@x.example',
+        "ATTENDEE;CN=Luis Peña;PARTSTAT=NEEDS-ACTION:mailto:l@x.example",
+        "URL:https://x.example/?id=abc=",
+        "LOCATION:Sala 3\\, planta 2",
+        "END:VEVENT",
+    ) == (
+        "## Comité\n\nDtstart: 15/07/2026 08:00 UTC\nOrganizer: García, Ana (a@x.example)\n"
+        "Attendee: Luis Peña (l@x.example), needs action\nUrl: https://x.example/?id=abc=\nLocation: Sala 3, planta 2"
+    )
+
+
+@pytest.mark.parametrize(("end", "last"), [("20260318", "17/03/2026"), ("20260316", "16/03/2026")])
+def test_the_last_of_whole_days(end: str, last: str) -> None:
+    assert calendar(
+        "BEGIN:VEVENT",
+        "SUMMARY:Fiesta",
+        "DTSTART;VALUE=DATE:20260316",
+        f"DTEND;VALUE=DATE:{end}",
+        "RRULE:FREQ=WEEKLY;UNTIL=20260601T000000Z;BYDAY=MO",
+        "EXDATE:20260330T093000Z,20260406T093000Z",
+        "END:VEVENT",
+    ) == (
+        f"## Fiesta\n\nDtstart: 16/03/2026\nDtend: {last}\nRrule: FREQ=WEEKLY;UNTIL=01/06/2026 00:00 UTC;BYDAY=MO\n"
+        "Exdate: 30/03/2026 09:30 UTC,06/04/2026 09:30 UTC"
+    )
+
+
+def test_contacts_of_old_telephones() -> None:
+    cards = (
+        "BEGIN:VCARD\nN:Peña;Luis\nPHOTO;ENCODING=b;TYPE=JPEG:/9j/4AAQ==\nTEL;CELL;PREF:611222333\n"
+        "ADR;TYPE=WORK:;;Mayor 1\\;B;Madrid;;28001;España\nEND:VCARD\n"
+        "BEGIN:VCARD\nN;CHARSET=ISO-8859-1;ENCODING=QUOTED-PRINTABLE:Mu=F1oz;Jos=E9\n"
+        "NOTE;ENCODING=QUOTED-PRINTABLE:uno y=\n dos=\n\nTEL;TYPE=WORK,FAX:622\nEND:VCARD\n"
+    )
+    assert parse("a.vcf", cards.encode()).text == (
+        "## Luis Peña\n\nTel (cell): 611222333\nAdr (work): Mayor 1;B, Madrid, 28001, España\n\n"
+        "## José Muñoz\n\nNote: uno y dos\nTel (work, fax): 622"
+    )
+
+
+@pytest.mark.parametrize("titles", ["Movimientos de cuenta\n", "Titular: Ana\nCuenta: ES12, corriente\n"])
+def test_titles_above_a_table(titles: str) -> None:
+    text = parse("a.csv", f"{titles}Fecha;Concepto;Importe\n01/03/2026;Recibo luz;-45,10\n".encode()).text
+    above, _, table = text.partition("\n\n| ")
+    assert above.replace("\n\n", "\n") + "\n" == titles
+    assert table == "Fecha | Concepto | Importe |\n| --- | --- | --- |\n| 01/03/2026 | Recibo luz | -45,10 |"
+
+
+def test_only_a_quote_at_the_start_of_a_field_quotes() -> None:
+    assert parse("a.csv", b'n;p\nTubo 5" acero;12,00\nTubo 3" cobre;9,00\n').text.split("\n")[2:] == [
+        '| Tubo 5" acero | 12,00 |',
+        '| Tubo 3" cobre | 9,00 |',
+    ]
 
 
 @pytest.mark.parametrize(
