@@ -19,13 +19,14 @@ from ragcorp.application.validation.attribute_checks import (
     owned_attributes,
     require_external_id,
 )
-from ragcorp.domain.documents import Document, DocumentAttributes, ParsedText, SourceFile, index_text
+from ragcorp.domain.documents import Document, DocumentAttributes, ParsedText, SourceFile, UnreadKind, index_text
 from ragcorp.domain.exceptions import PayloadTooLargeError, UnreadableDocumentError
 from ragcorp.domain.files.source_paths import is_generic, metadata_path, shown_path
 from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.ports.text import Digest, ReadingPool
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.recognition import RecognizedPage
 from ragcorp.domain.structure.entities import DocumentStructure
 from ragcorp.domain.text.checks import clean_text, is_blank
 from ragcorp.domain.unread import merged
@@ -97,10 +98,23 @@ class DocumentPreparation:
         require_external_id(request.external_id)
         return await self._prepare_file(self._checked_file(request))
 
-    async def _prepare_file(self, checked: IngestRequest) -> tuple[DocumentWrite, Sequence[SourceFile]]:
+    async def prepare_recognized(
+        self, document: Document, source: SourceFile, recognized: Sequence[RecognizedPage]
+    ) -> DocumentWrite:
+        """Prepare a stored document with the text of recognised pages, but not the files inside it."""
+        request = IngestRequest(external_id=document.external_id, file=source, attributes=document.attributes)
+        write, _ = await self._prepare_file(request, recognized)
+        others = (part for part in document.unread if part.kind is not UnreadKind.PAGE)
+        pages = (part for part in write.parsed.unread if part.kind is UnreadKind.PAGE)
+        parsed = replace(write.parsed, unread=merged([*pages, *others]))
+        return replace(write, parsed=parsed, content_hash=bytes.fromhex(document.content_hash))
+
+    async def _prepare_file(
+        self, checked: IngestRequest, recognized: Sequence[RecognizedPage] = ()
+    ) -> tuple[DocumentWrite, Sequence[SourceFile]]:
         file = checked.file
         digest = await self._pool.run(
-            DocumentReader.digest, file, _path(checked), size=len(file.content), apart=self.is_slow(file)
+            DocumentReader.digest, file, _path(checked), recognized, size=len(file.content), apart=self.is_slow(file)
         )
         write = await anyio.to_thread.run_sync(
             _write, checked, digest, content_hash(checked), self.chunker(file.filename)

@@ -27,6 +27,13 @@ ZIP = "application/zip"
 DOC = "application/msword"
 XLS = "application/vnd.ms-excel"
 PPT = "application/vnd.ms-powerpoint"
+PNG = "image/png"
+JPEG = "image/jpeg"
+TIFF = "image/tiff"
+WEBP = "image/webp"
+BMP = "image/bmp"
+
+IMAGES = frozenset({PNG, JPEG, TIFF, WEBP, BMP})
 
 CODE = frozenset((
     ".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte", ".go", ".rs",
@@ -72,6 +79,11 @@ BY_SUFFIX = {
     ".xls": XLS,
     ".ppt": PPT,
     ".pps": PPT,
+    ".png": PNG,
+    **dict.fromkeys((".jpg", ".jpeg"), JPEG),
+    **dict.fromkeys((".tif", ".tiff"), TIFF),
+    ".webp": WEBP,
+    ".bmp": BMP,
 }
 
 _ALIASES = {

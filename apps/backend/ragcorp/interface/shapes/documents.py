@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from ragcorp.domain.documents import Document, VisibilityScope
 from ragcorp.domain.ingestion import IngestResult
+from ragcorp.interface.shapes.recognition import Recognition
 from ragcorp.interface.shapes.unread import Unread, unread_parts
 from ragcorp.interface.shapes.values import SensitivityLabel, StatusName, filled
 
@@ -64,6 +65,7 @@ class StoredDocument(TypedDict):
     updated_at: datetime
     deleted_at: datetime | None
     unread: list[Unread]
+    recognition: Recognition | None
     part_of: str | None
 
 
@@ -99,6 +101,7 @@ def stored_document(document: Document) -> StoredDocument:
         document_id=document.id,
         sensitivity=attributes.sensitivity.label,
         unread=unread_parts(document.unread),
+        recognition=filled(Recognition, document.recognition) if document.recognition else None,
     )
 
 

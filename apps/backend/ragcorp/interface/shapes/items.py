@@ -80,6 +80,7 @@ class StoredChunk(TypedDict):
     line_end: int
     page_start: int | None
     page_end: int | None
+    recognition_confidence: float | None
 
 
 class ChunkEdited(TypedDict):

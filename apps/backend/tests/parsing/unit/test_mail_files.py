@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 from email.message import EmailMessage
+from types import SimpleNamespace
 
 import pytest
 
@@ -121,15 +123,39 @@ def test_mails_within_mails_have_an_end() -> None:
 
 def test_a_mail_of_outlook(monkeypatch: pytest.MonkeyPatch) -> None:
     import oxmsg
+    from oxmsg.domain import constants
+
+    class Properties:
+        body_encoding = "cp1252"
+
+        def __init__(self, **values: object) -> None:
+            self._values = {getattr(constants, name): value for name, value in values.items()}
+
+        def value(self, number: int) -> object:
+            return self._values.get(number)
+
+        int_prop_value = str_prop_value = binary_prop_value = value
+
+    def person(name: str, kind: int) -> SimpleNamespace:
+        properties = Properties(PID_RECIPIENT_TYPE=kind)
+        return SimpleNamespace(name=name, email_address=f"{name.lower()}@v.example", properties=properties)
 
     class Message:
         subject = "Pedido"
         sender = "Leocadia <l@v.example>"
         sent_date = None
-        recipients = ()
-        body = "Muelle 4"
+        recipients = (person("Ana", 1), person("Luis", 2), person("Oculta", 3))
+        body = "Vea este mensaje en un navegador."
         html_body = None
-        attachments = ()
+        properties = Properties(PID_HTML="<p>Recogida en el muelle 4, el día 12 de marzo</p>".encode("cp1252"))
+        attachments = (
+            SimpleNamespace(
+                file_name=None,
+                file_bytes=None,
+                mime_type="application/octet-stream",
+                properties=Properties(PID_DISPLAY_NAME="Oferta anterior"),
+            ),
+        )
 
         @classmethod
         def load(cls, _: object) -> Message:
@@ -137,5 +163,52 @@ def test_a_mail_of_outlook(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(oxmsg, "Message", Message)
     parsed = parse("a.msg", b"")
-    assert parsed.text == "Subject: Pedido\nFrom: Leocadia <l@v.example>\n\nMuelle 4"
+    assert parsed.text == (
+        "Subject: Pedido\nFrom: Leocadia <l@v.example>\nTo: Ana <ana@v.example>\nCc: Luis <luis@v.example>\n"
+        "Attachments: Oferta anterior\n\nRecogida en el muelle 4, el día 12 de marzo"
+    )
     assert parsed.title == "Pedido"
+    assert parts_of(parsed) == {(UnreadKind.ATTACHMENT, 1, ("Oferta anterior",))}
+
+
+def test_all_html_bodies_of_an_alternative() -> None:
+    """Apple Mail puts an attachment between two of them."""
+    message = EmailMessage()
+    message["Subject"] = "Factura"
+    message.set_content(" ")
+    message.add_alternative("<p>Adjunto la factura.</p>", subtype="html")
+    (_, html) = message.iter_parts()
+    html.make_mixed()
+    html.add_attachment(b"a;b", maintype="text", subtype="csv", filename="a.csv")
+    second = EmailMessage()
+    second.set_content("<p>Importe: 99,00 euros.</p>", subtype="html")
+    html.attach(second)
+    text = parse("a.eml", message.as_bytes()).text
+    assert text.endswith("Attachments: a.csv\n\nAdjunto la factura.\n\nImporte: 99,00 euros.")
+
+
+def test_a_stub_as_long_as_its_html() -> None:
+    message = EmailMessage()
+    message.set_content("Su programa de correo no admite HTML. Abra este mensaje en un navegador para verlo bien.")
+    message.add_alternative("<p>Importe de la factura F-102: 1.234,50 €. Vence el 15/04/2026.</p>", subtype="html")
+    assert "1.234,50 €" in parse("a.eml", message.as_bytes()).text
+
+
+def test_headers_in_bytes_of_windows() -> None:
+    parsed = parse("a.eml", "Subject: Presupuesto año próximo\n\nHola".encode("cp1252"))
+    assert parsed.title == "Presupuesto año próximo"
+
+
+def test_a_forwarded_mail_in_base64() -> None:
+    inner = base64.b64encode(b"Subject: Original\n\nEl importe es de 40 euros.").decode()
+    head = "MIME-Version: 1.0\nSubject: RV\nContent-Type: multipart/mixed; boundary=x\n\n"
+    part = "--x\nContent-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n"
+    text = parse("a.eml", f"{head}--x\n\nHola\n{part}{inner}\n--x--\n".encode()).text
+    assert text.endswith("# Original.eml\n\nSubject: Original\n\nEl importe es de 40 euros.")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be"])
+def test_a_whole_mail_in_one_encoding(encoding: str) -> None:
+    mail = "Subject: Año nuevo\n\nhola".encode(encoding)
+    parsed = parse("a.eml", mail)
+    assert (parsed.text, parsed.title) == ("Subject: Año nuevo\n\nhola", "Año nuevo")

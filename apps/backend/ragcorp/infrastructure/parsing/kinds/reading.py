@@ -1,10 +1,11 @@
 """What a reader of one kind of file is given, and what it collects besides the text."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind, UnreadPart
 from ragcorp.domain.files.part_names import part_name
+from ragcorp.domain.recognition import RecognizedPage
 from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.limits import MAX_PART_BYTES, MAX_PARTS
 
@@ -14,9 +15,14 @@ _MOST_PLACES = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a reader needs to know besides the file."""
+    """What a reader needs to know besides the file.
+
+    ``recognizes``: scanned pages are recognised later. ``recognized``: those that were, by number (from 1).
+    """
 
     max_characters: int
+    recognizes: bool = False
+    recognized: Mapping[int, RecognizedPage] = field(default_factory=dict)
 
 
 Reader = Callable[[SourceFile, Reading], ParsedText]

@@ -66,6 +66,19 @@ def shown(value: object, number_format: str) -> str:
     return " ".join((minus + _number(abs(value), section, plain, marks)).split())
 
 
+def shown_serial(value: float, number_format: str, *, since_1904: bool = False) -> str:
+    """Return a number as it is shown; under the format of a date, it counts days."""
+    found = [
+        entry for entry in _PART.finditer(number_format.partition(";")[0]) if entry.lastgroup in ("date", "elapsed")
+    ]
+    if "general" in number_format.lower() or all(entry.group().lower().startswith("e") for entry in found):
+        return shown(value, number_format)
+    if any(entry.lastgroup == "elapsed" for entry in found):
+        return shown(timedelta(days=value), number_format)
+    days = round(value * 86_400) / 86_400
+    return shown((datetime(1904, 1, 1) if since_1904 else datetime(1899, 12, 30)) + timedelta(days=days), number_format)  # noqa: DTZ001 - as the sheet has it
+
+
 def _general(value: float) -> str:
     if isinstance(value, int) or (value.is_integer() and abs(value) < 1e16):
         return str(int(value))

@@ -7,6 +7,7 @@ from psycopg.rows import TupleRow
 from ragcorp.domain.documents import Document
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.recognition import RecognitionCounts
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
 from ragcorp.infrastructure.postgres.documents.unread import read_unread
 from ragcorp.infrastructure.postgres.tables.attributes import attribute_columns, read_attributes
@@ -15,7 +16,10 @@ from ragcorp.infrastructure.postgres.visibility.predicates import DOCUMENTS, Pre
 COLUMNS = f"""
     d.id, d.external_id, d.title, d.path, d.content_hash, d.media_type, d.filename, d.size_bytes, d.chunk_count,
     (SELECT count(*) FROM embedding_backlog b WHERE b.document_id = d.id), d.created_at, d.updated_at, d.deleted_at,
-    d.unread, (SELECT whole.external_id FROM documents whole WHERE whole.id = d.part_of), {attribute_columns("d")}"""
+    d.unread, (SELECT whole.external_id FROM documents whole WHERE whole.id = d.part_of),
+    (SELECT ARRAY[count(*), count(s.text) FILTER (WHERE NOT s.failed), count(*) FILTER (WHERE s.failed)]
+     FROM scanned_pages s WHERE s.document_id = d.id),
+    {attribute_columns("d")}"""
 """The select list over documents d that ``document`` reads."""
 
 LIST = f"SELECT {COLUMNS} FROM documents d WHERE {{condition}} ORDER BY d.external_id LIMIT %(limit)s"
@@ -141,7 +145,7 @@ def document(row: TupleRow) -> Document:
     """Return the document of a row of ``COLUMNS``."""
     (
         id_, external_id, title, path, content_hash, media_type, filename, size_bytes, chunk_count, pending,
-        created_at, updated_at, deleted_at, unread, part_of, *attributes,
+        created_at, updated_at, deleted_at, unread, part_of, scanned, *attributes,
     ) = row  # fmt: skip
     return Document(
         id=id_,
@@ -158,6 +162,7 @@ def document(row: TupleRow) -> Document:
         deleted_at=deleted_at,
         unread=read_unread(unread),
         part_of=part_of,
+        recognition=RecognitionCounts(pages=scanned[0], done=scanned[1], failed=scanned[2]) if scanned[0] else None,
     )
 
 

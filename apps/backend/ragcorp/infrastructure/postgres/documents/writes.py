@@ -11,6 +11,7 @@ from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.array_insert import insert_rows
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
 from ragcorp.infrastructure.postgres.documents.places import COLUMNS, document_row, lock_or_create
+from ragcorp.infrastructure.postgres.documents.scanned_pages import INDEX_AGAIN, enqueue_scans
 from ragcorp.infrastructure.postgres.embeddings.document_vectors import refresh_document_vectors
 from ragcorp.infrastructure.postgres.embeddings.new_texts import reserve_ids, reuse_or_enqueue
 from ragcorp.infrastructure.postgres.structure.writes import StoredStructure, write_structures
@@ -40,6 +41,7 @@ CHUNK_COLUMNS = {
     "heading_path": "text[]", "content": "text", "language": "text", "artifact_type": "text", "sensitivity": "int2",
     "visibility_scope": "text", "owner": "text", "occurred_at": "timestamptz", "line_start": "int4",
     "line_end": "int4", "page_start": "int4", "page_end": "int4", "token_count": "int4", "content_hash": "bytea",
+    "recognition_confidence": "float4",
 }  # fmt: skip
 
 COUNT_PENDING = """
@@ -53,6 +55,7 @@ async def save_documents(
     *,
     principal: Principal,
     restoring: bool = False,
+    recognized: bool = False,
     expected: bytes | None = None,
 ) -> list[IngestResult]:
     """Create or swap the documents and their parts inside the connection's transaction; delete parts that are gone.
@@ -61,13 +64,15 @@ async def save_documents(
     never deadlock. Raises ConflictError for an existing document that the principal may not read, or that is part of
     another one. With ``restoring``, raises NotFoundError unless each document is still deleted and unchanged, so that a
     restore never undoes a newer write; with ``expected``, ConflictError unless each has this content hash and is not
-    deleted.
+    deleted. With ``recognized``, documents and parts are stored with the text of their scanned pages, though unchanged.
     """
     parts = {part.external_id: write.external_id for write in writes for part in write.parts}
     by_id = {written.external_id: written for write in writes for written in (write, *write.parts)}
     if len(by_id) != len(writes) + sum(len(write.parts) for write in writes):
         raise ConflictError("A batch names a document twice.", field="external_id", remedy="Send each document once.")
-    existing, created = await lock_or_create(connection, by_id, parts, principal=principal, restoring=restoring)
+    existing, created = await lock_or_create(
+        connection, by_id, parts, principal=principal, restoring=restoring or recognized
+    )
     for write in by_id.values():
         stored = existing.get(write.external_id)
         if restoring and (stored is None or not stored.deleted or stored.content_hash != write.content_hash):
@@ -85,7 +90,7 @@ async def save_documents(
                 remedy="Read it again and repeat the change on the new version.",
             )
     ids = created | {external_id: stored.document_id for external_id, stored in existing.items()}
-    if existing and not restoring:
+    if existing and not (restoring or recognized):
         await connection.execute(
             DELETE_OLD_PARTS,
             {"document_ids": [ids[write.external_id] for write in writes], "external_ids": list(parts)},
@@ -94,18 +99,29 @@ async def save_documents(
         external_id: stored
         for external_id, stored in existing.items()
         if stored.deleted
+        or recognized
         or (stored.content_hash, stored.chunker) != (by_id[external_id].content_hash, by_id[external_id].chunker)
     }
     if changed:
         await connection.execute(DELETE_CHUNKS, {"document_ids": [stored.document_id for stored in changed.values()]})
         for external_id, stored in changed.items():
-            part_of = stored.part_of if restoring else ids.get(parts.get(external_id, ""))
+            part_of = stored.part_of if restoring or recognized else ids.get(parts.get(external_id, ""))
             row = document_row(by_id[external_id], stored.document_id, principal.workspace, part_of=part_of)
             await connection.execute(UPDATE_DOCUMENT, row)
     written = created | {external_id: stored.document_id for external_id, stored in changed.items()}
     if written:
         await _write_contents(
             connection, {document_id: by_id[name] for name, document_id in written.items()}, principal
+        )
+    replaced = [stored.document_id for stored in changed.values()]
+    if restoring:
+        await connection.execute(INDEX_AGAIN, {"document_ids": replaced})
+    elif not recognized:
+        await enqueue_scans(
+            connection,
+            {document_id: by_id[name] for name, document_id in written.items()},
+            replaced=replaced,
+            workspace=principal.workspace,
         )
     pending = await _pending(connection, list(ids.values()))
 
@@ -151,7 +167,7 @@ async def _write_contents(
                 list(chunk.heading_path), chunk.content, attributes.language, attributes.artifact_type,
                 int(attributes.sensitivity), str(attributes.visibility_scope), attributes.owner, attributes.occurred_at,
                 chunk.line_start, chunk.line_end, chunk.page_start, chunk.page_end, chunk.token_count,
-                index_hash,
+                index_hash, chunk.recognition_confidence,
             )
             for chunk, index_hash in zip(write.chunks, write.index_hashes, strict=True)
         ]  # fmt: skip
