@@ -59,6 +59,15 @@ def test_a_notebook() -> None:
 # calendars, contacts, tables as text
 
 
+def test_images_of_a_notebook_are_named() -> None:
+    picture = {"image/png": "iVBORw0KGgo=", "text/plain": ["<Figure>"]}
+    output = {"output_type": "display_data", "metadata": {}, "data": picture}
+    code = {"cell_type": "code", "metadata": {}, "execution_count": 1, "source": "plot()", "outputs": [output]}
+    note = {"cell_type": "markdown", "metadata": {}, "source": "Texto", "attachments": {"a.png": picture}}
+    content = json.dumps({"cells": [code, note], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    assert parts_of(parse("a.ipynb", content.encode())) == {(UnreadKind.IMAGE, 2, ())}
+
+
 def test_a_calendar() -> None:
     event = (
         "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART;TZID=Europe/Madrid:20260312T073000\r\n"
