@@ -11,13 +11,15 @@ from ragcorp.domain.recognition import RecognizedPage
 from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.decoding import clean, text_of
 from ragcorp.infrastructure.parsing.kinds.archives import read_epub, read_zip
+from ragcorp.infrastructure.parsing.kinds.delimited import read_csv
 from ragcorp.infrastructure.parsing.kinds.image import read_image
 from ragcorp.infrastructure.parsing.kinds.mail import read_email, read_msg
 from ragcorp.infrastructure.parsing.kinds.open_document import read_odf
 from ragcorp.infrastructure.parsing.kinds.other import read_other
 from ragcorp.infrastructure.parsing.kinds.pdf import read_pdf
 from ragcorp.infrastructure.parsing.kinds.reading import Reader, Reading, unread
-from ragcorp.infrastructure.parsing.kinds.records import read_csv, read_records
+from ragcorp.infrastructure.parsing.kinds.records import read_records
+from ragcorp.infrastructure.parsing.kinds.rtf import read_rtf
 from ragcorp.infrastructure.parsing.kinds.slides import read_pptx
 from ragcorp.infrastructure.parsing.kinds.web import read_html
 from ragcorp.infrastructure.parsing.kinds.word import read_docx
@@ -60,7 +62,7 @@ _READERS: Mapping[str, Reader] = MappingProxyType(
         media_types.EPUB: read_epub,
         media_types.ZIP: read_zip,
         media_types.XLS: read_xls,
-        media_types.RTF: read_other,
+        media_types.RTF: read_rtf,
         media_types.NOTEBOOK: read_other,
         media_types.DOC: read_other,
         media_types.PPT: read_other,

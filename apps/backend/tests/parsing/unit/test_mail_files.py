@@ -205,3 +205,10 @@ def test_a_forwarded_mail_in_base64() -> None:
     part = "--x\nContent-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n"
     text = parse("a.eml", f"{head}--x\n\nHola\n{part}{inner}\n--x--\n".encode()).text
     assert text.endswith("# Original.eml\n\nSubject: Original\n\nEl importe es de 40 euros.")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be"])
+def test_a_whole_mail_in_one_encoding(encoding: str) -> None:
+    mail = "Subject: Año nuevo\n\nhola".encode(encoding)
+    parsed = parse("a.eml", mail)
+    assert (parsed.text, parsed.title) == ("Subject: Año nuevo\n\nhola", "Año nuevo")

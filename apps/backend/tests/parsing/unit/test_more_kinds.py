@@ -28,21 +28,55 @@ def test_rtf() -> None:
     assert parse("a.rtf", text.encode()).text == "La fianza del almacén asciende a 2.750 euros, año 2014.\n\nFin"
 
 
-def test_a_book() -> None:
-    content = zipped(
+def book(*chapters: str, **parts: str | bytes) -> bytes:
+    """A book of chapters in a folder; a chapter's file may lack."""
+    items = "".join(f'<item id="{number}" href="{name}"/>' for number, name in enumerate(chapters))
+    order = "".join(f'<itemref idref="{number}"/>' for number in range(len(chapters)))
+    return zipped(
         {
             "META-INF/container.xml": '<container><rootfiles><rootfile full-path="b/c.opf"/></rootfiles></container>',
             "b/c.opf": (
                 '<package xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata><dc:title>Guía</dc:title></metadata>'
-                '<manifest><item id="2" href="dos.xhtml"/><item id="1" href="uno%20a.xhtml"/></manifest>'
-                '<spine><itemref idref="1"/><itemref idref="2"/></spine></package>'
+                f"<manifest>{items}</manifest><spine>{order}</spine></package>"
             ),
-            "b/uno a.xhtml": "<html><body><h1>Uno</h1><p>Año</p></body></html>",
-            "b/dos.xhtml": "<html><body><ol><li><a href='x'>dos</a></li></ol></body></html>",
         }
+        | parts
     )
-    parsed = parse("a.epub", content)
+
+
+def test_a_book() -> None:
+    chapters = {
+        "b/uno a.xhtml": "<html><body><h1>Uno</h1><p>Año</p></body></html>",
+        "b/dos.xhtml": "<html><body><ol><li><a href='x'>dos</a></li></ol></body></html>",
+    }
+    parsed = parse("a.epub", book("uno%20a.xhtml", "dos.xhtml", **chapters))
     assert (parsed.title, parsed.text) == ("Guía", "# Uno\n\nAño\n\n1. [dos](x)")
+
+
+def test_chapters_in_old_encodings_and_missing_ones() -> None:
+    chapters: dict[str, str | bytes] = {
+        "b/uno.xhtml": "<?xml version='1.0' encoding='iso-8859-1'?><html><body>Año</body></html>".encode("latin-1"),
+        "b/dos.xhtml": "<html><body>dos</body></html>",
+        "b/roto.xhtml": b"\x89PNG\r\n" + bytes(99),
+    }
+    parsed = parse("a.epub", book("uno.xhtml", "Dos.XHTML", "tres.xhtml", "roto.xhtml", **chapters))
+    assert parsed.text == "Año\n\ndos"
+    assert parts_of(parsed) == {(UnreadKind.MEMBER, 2, ("b/tres.xhtml", "b/roto.xhtml"))}
+
+
+@pytest.mark.parametrize(("part", "refused"), [("b/uno.xhtml", True), ("", True), ("b/letra.otf", False)])
+def test_protected_books(part: str, refused: bool) -> None:
+    cipher = f'<CipherData><CipherReference URI="{part}"/></CipherData>' if part else ""
+    parts = {
+        "META-INF/encryption.xml": f"<encryption><EncryptedData>{cipher}</EncryptedData></encryption>",
+        "b/uno.xhtml": "<html><body>uno</body></html>",
+    }
+    content = book("uno.xhtml", **parts)
+    if refused:
+        with pytest.raises(UnreadableDocumentError, match="DRM"):
+            parse("a.epub", content)
+    else:
+        assert parse("a.epub", content).text == "uno"
 
 
 def test_a_notebook() -> None:
@@ -57,6 +91,15 @@ def test_a_notebook() -> None:
 
 
 # calendars, contacts, tables as text
+
+
+def test_images_of_a_notebook_are_named() -> None:
+    picture = {"image/png": "iVBORw0KGgo=", "text/plain": ["<Figure>"]}
+    output = {"output_type": "display_data", "metadata": {}, "data": picture}
+    code = {"cell_type": "code", "metadata": {}, "execution_count": 1, "source": "plot()", "outputs": [output]}
+    note = {"cell_type": "markdown", "metadata": {}, "source": "Texto", "attachments": {"a.png": picture}}
+    content = json.dumps({"cells": [code, note], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    assert parts_of(parse("a.ipynb", content.encode())) == {(UnreadKind.IMAGE, 2, ())}
 
 
 def test_a_calendar() -> None:
@@ -75,7 +118,79 @@ def test_a_contact() -> None:
         "BEGIN:VCARD\nVERSION:2.1\nN:Aldana;Remedios\nFN;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:Remedios Alda=C3=B1a\n"
         "TEL;WORK:976 123 456\nitem1.EMAIL:r@v.example\nEND:VCARD\n"
     )
-    assert parse("a.vcf", card.encode()).text == "## Remedios Aldaña\n\nTel: 976 123 456\nEmail: r@v.example"
+    assert parse("a.vcf", card.encode()).text == "## Remedios Aldaña\n\nTel (work): 976 123 456\nEmail: r@v.example"
+
+
+def calendar(*lines: str) -> str:
+    return parse("a.ics", "\r\n".join(["BEGIN:VCALENDAR", *lines, "END:VCALENDAR"]).encode()).text
+
+
+def test_parts_of_an_event_do_not_split_it() -> None:
+    assert calendar(
+        "BEGIN:VTIMEZONE",
+        "BEGIN:STANDARD",
+        "DTSTART:19701025T030000",
+        "END:STANDARD",
+        "END:VTIMEZONE",
+        "BEGIN:VEVENT",
+        "DTSTART:20260715T080000Z",
+        "BEGIN:VALARM",
+        "DESCRIPTION:Aviso",
+        "END:VALARM",
+        "SUMMARY:Comité",
+        'ORGANIZER;CN="García, Ana":mailto:a@x.example',
+        "ATTENDEE;CN=Luis Peña;PARTSTAT=NEEDS-ACTION:mailto:l@x.example",
+        "URL:https://x.example/?id=abc=",
+        "LOCATION:Sala 3\\, planta 2",
+        "END:VEVENT",
+    ) == (
+        "## Comité\n\nDtstart: 15/07/2026 08:00 UTC\nOrganizer: García, Ana (a@x.example)\n"
+        "Attendee: Luis Peña (l@x.example), needs action\nUrl: https://x.example/?id=abc=\nLocation: Sala 3, planta 2"
+    )
+
+
+@pytest.mark.parametrize(("end", "last"), [("20260318", "17/03/2026"), ("20260316", "16/03/2026")])
+def test_the_last_of_whole_days(end: str, last: str) -> None:
+    assert calendar(
+        "BEGIN:VEVENT",
+        "SUMMARY:Fiesta",
+        "DTSTART;VALUE=DATE:20260316",
+        f"DTEND;VALUE=DATE:{end}",
+        "RRULE:FREQ=WEEKLY;UNTIL=20260601T000000Z;BYDAY=MO",
+        "EXDATE:20260330T093000Z,20260406T093000Z",
+        "END:VEVENT",
+    ) == (
+        f"## Fiesta\n\nDtstart: 16/03/2026\nDtend: {last}\nRrule: FREQ=WEEKLY;UNTIL=01/06/2026 00:00 UTC;BYDAY=MO\n"
+        "Exdate: 30/03/2026 09:30 UTC,06/04/2026 09:30 UTC"
+    )
+
+
+def test_contacts_of_old_telephones() -> None:
+    cards = (
+        "BEGIN:VCARD\nN:Peña;Luis\nPHOTO;ENCODING=b;TYPE=JPEG:/9j/4AAQ==\nTEL;CELL;PREF:611222333\n"
+        "ADR;TYPE=WORK:;;Mayor 1\\;B;Madrid;;28001;España\nEND:VCARD\n"
+        "BEGIN:VCARD\nN;CHARSET=ISO-8859-1;ENCODING=QUOTED-PRINTABLE:Mu=F1oz;Jos=E9\n"
+        "NOTE;ENCODING=QUOTED-PRINTABLE:uno y=\n dos=\n\nTEL;TYPE=WORK,FAX:622\nEND:VCARD\n"
+    )
+    assert parse("a.vcf", cards.encode()).text == (
+        "## Luis Peña\n\nTel (cell): 611222333\nAdr (work): Mayor 1;B, Madrid, 28001, España\n\n"
+        "## José Muñoz\n\nNote: uno y dos\nTel (work, fax): 622"
+    )
+
+
+@pytest.mark.parametrize("titles", ["Movimientos de cuenta\n", "Titular: Ana\nCuenta: ES12, corriente\n"])
+def test_titles_above_a_table(titles: str) -> None:
+    text = parse("a.csv", f"{titles}Fecha;Concepto;Importe\n01/03/2026;Recibo luz;-45,10\n".encode()).text
+    above, _, table = text.partition("\n\n| ")
+    assert above.replace("\n\n", "\n") + "\n" == titles
+    assert table == "Fecha | Concepto | Importe |\n| --- | --- | --- |\n| 01/03/2026 | Recibo luz | -45,10 |"
+
+
+def test_only_a_quote_at_the_start_of_a_field_quotes() -> None:
+    assert parse("a.csv", b'n;p\nTubo 5" acero;12,00\nTubo 3" cobre;9,00\n').text.split("\n")[2:] == [
+        '| Tubo 5" acero | 12,00 |',
+        '| Tubo 3" cobre | 9,00 |',
+    ]
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,9 @@ class _Letter:
 
 def read_email(file: SourceFile, _: Reading) -> ParsedText:
     with shielded("mail"):
-        message = message_from_bytes(file.content, policy=policy.default)
+        in_utf_16 = b"\0" in file.content[:4]
+        content = decode(file.content).encode() if in_utf_16 else file.content
+        message = message_from_bytes(content, policy=policy.default)
         letter = _read(message, Parts(kind=UnreadKind.ATTACHMENT))
     return _parsed(letter)
 
