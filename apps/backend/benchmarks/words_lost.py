@@ -1,6 +1,7 @@
 """Words of files that our text lacks, by kind of file, against readers that share no code with ours.
 
     python -m benchmarks.words_lost FOLDER --worst 5
+    python -m benchmarks.words_lost FOLDER --pdfium   # what we leave out of the text that PDFium gives
 
 The references: the text in the XML of Office packages, ``pdftotext`` (poppler) or else pypdf, the standard library's
 ``email`` and ``html.parser``. A word is a run of letters and digits; each occurrence counts. ``distinct`` counts a word
@@ -24,7 +25,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from email import message_from_bytes, policy
-from email.message import EmailMessage
+from email.message import EmailMessage, MIMEPart
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -163,6 +164,14 @@ def _pdf_text(content: bytes) -> str:
     return "\n".join(page.extract_text() for page in pypdf.PdfReader(io.BytesIO(content)).pages)
 
 
+def _pdfium_text(content: bytes) -> str:
+    import pypdfium2
+
+    with pypdfium2.PdfDocument(content) as document:
+        text = "\n".join(page.get_textpage().get_text_range() for page in document)
+    return re.sub(r"[\x02\ufffe](?:\r?\n)?", "", text)
+
+
 class _Shown(HTMLParser):
     _HIDDEN = frozenset({"script", "style", "template", "head", "nav", "datalist"})
     _INLINE = frozenset(
@@ -197,21 +206,39 @@ def shown_text(source: str) -> str:
 
 
 def _page_text(content: bytes) -> str:
-    return shown_text(content.decode(errors="replace"))
+    return shown_text(_decoded(content))
+
+
+def _decoded(content: bytes) -> str:
+    unmarked = {b"\0": "utf-16-be"}.get(content[:1]) or ("utf-16-le" if content[1:2] == b"\0" else "utf-8")
+    marked = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return content.decode("utf-16" if marked else unmarked, errors="replace")
 
 
 def _mail_text(content: bytes) -> str:
+    """Return headers and body: attachments are documents of their own."""
+    if b"\0" in content[:4]:
+        content = _decoded(content).encode()
     message = message_from_bytes(content, policy=policy.default)
-    found = [str(message[name]) for name in ("Subject", "From", "To", "Cc") if message[name]]
     assert isinstance(message, EmailMessage)
-    for part in message.walk():
-        siblings = [each.get_content_type() for each in message.walk()]
-        kind = part.get_content_type()
-        if kind == "text/plain" or (kind == "text/html" and "text/plain" not in siblings):
+    found = [str(message[name]) for name in ("Subject", "From", "To", "Cc") if message[name]]
+    parts = list(_body_parts(message))
+    kinds = [part.get_content_type() for part in parts]
+    for part, kind in zip(parts, kinds, strict=True):
+        if kind == "text/plain" or (kind == "text/html" and "text/plain" not in kinds):
             with contextlib.suppress(LookupError, UnicodeError):
                 text = str(part.get_content())
                 found.append(shown_text(text) if kind == "text/html" else text)
     return _ENCLOSED_ADDRESS.sub(" ", " ".join(found))
+
+
+def _body_parts(part: MIMEPart) -> Iterator[MIMEPart]:
+    if part.get_content_maintype() == "multipart":
+        for inner in part.iter_parts():
+            if isinstance(inner, MIMEPart):
+                yield from _body_parts(inner)
+    elif not part.is_attachment() and part.get_content_maintype() == "text":
+        yield part
 
 
 REFERENCES: Mapping[str, Callable[[bytes], str]] = {
@@ -251,12 +278,12 @@ def compare(file: Path, parsed: ParsedText, reference: str) -> Loss:
     )
 
 
-async def losses(files: Sequence[Path]) -> list[Loss]:
+async def losses(files: Sequence[Path], references: Mapping[str, Callable[[bytes], str]]) -> list[Loss]:
     found: list[Loss] = []
     limits = Limits(seconds=_SECONDS, memory_bytes=1 << 30, processes=1)
     async with child_pool(limits) as pool:
         for file in files:
-            read = REFERENCES[file.suffix.lower()]
+            read = references[file.suffix.lower()]
             content = file.read_bytes()
             try:
                 parsed = (await digest(pool, file.name, content)).parsed
@@ -315,11 +342,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--worst", type=int, default=3, help="files to show of each kind")
+    parser.add_argument("--pdfium", action="store_true", help="compare PDF with the same library's text, page by page")
     parser.add_argument("--json", action="store_true", help="print JSON on stdout, tables on stderr")
     arguments = parser.parse_args()
     out = Report(as_json=arguments.json)
     files = [file for file in sorted(arguments.folder.rglob("*")) if file.suffix.lower() in REFERENCES]
-    report(asyncio.run(losses(files)), out, worst=arguments.worst)
+    references = {**REFERENCES, **({".pdf": _pdfium_text} if arguments.pdfium else {})}
+    report(asyncio.run(losses(files, references)), out, worst=arguments.worst)
     out.end()
 
 

@@ -59,7 +59,10 @@ AnswerEvent = AnswerDelta | QuotedPiece | AnswerFinished
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
-    """The passage, and its words, behind an [n] of an answer."""
+    """The passage, and its words, behind an [n] of an answer.
+
+    ``recognition_confidence`` in [0, 1]: that of its page, whose text was recognised (OCR); None for other text.
+    """
 
     n: int
     chunk_id: str
@@ -71,6 +74,7 @@ class Citation:
     line_start: int
     line_end: int
     page: int | None
+    recognition_confidence: float | None = None
     collection: str = CHUNK_COLLECTION
 
 

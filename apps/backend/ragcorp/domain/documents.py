@@ -10,6 +10,7 @@ from uuid import UUID
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
 from ragcorp.domain.files.source_paths import document_path, shown_path, shown_title
 from ragcorp.domain.principal import Sensitivity
+from ragcorp.domain.recognition import RecognitionCounts
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, HitKey, no_metadata
 
 
@@ -115,6 +116,9 @@ class ParsedText:
     ``page_starts`` holds, for paged formats, the character offset in ``text`` at which each page starts
     (page 1 first, ascending); empty for others. ``title`` is the one found in the file, if any. ``plain``: the text
     is not Markdown, whatever it looks like: a ``#`` starts a comment. ``unread``: what the file has beside the text.
+    ``scanned`` are the pages that are pictures of text; ``recognized`` gives the confidence in [0, 1] of those whose
+    text was recognised.
+    ``parts``: the files inside it, which are documents of their own; their names are relative paths.
     """
 
     text: str
@@ -122,11 +126,17 @@ class ParsedText:
     page_starts: tuple[int, ...] = ()
     plain: bool = False
     unread: tuple[UnreadPart, ...] = ()
+    scanned: tuple[int, ...] = ()
+    recognized: Mapping[int, float] = field(default_factory=dict)
+    parts: tuple[SourceFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkDraft:
-    """A passage before it is stored. Lines (1-based, of the parsed text) and pages are inclusive spans."""
+    """A passage before it is stored. Lines (1-based, of the parsed text) and pages are inclusive spans.
+
+    ``recognition_confidence`` is the lowest of its pages whose text was recognised (OCR); None if none was.
+    """
 
     chunk_index: int
     content: str
@@ -136,6 +146,7 @@ class ChunkDraft:
     page_start: int | None
     page_end: int | None
     token_count: int
+    recognition_confidence: float | None = None
 
 
 def index_text(*, title: str, heading_path: tuple[str, ...], content: str) -> str:
@@ -177,6 +188,8 @@ class Document:
     """A stored document without its text.
 
     ``chunks`` and ``pending`` count passages and missing vectors; ``unread``: parts of the file that were not read.
+    ``recognition``: how far its scanned pages are, None if it has none. ``part_of``: the external_id of the document
+    whose file holds this one's; ``parts``: those of the documents made of the files inside its own, if they were read.
     """
 
     id: UUID
@@ -192,6 +205,9 @@ class Document:
     updated_at: datetime
     deleted_at: datetime | None = None
     unread: tuple[UnreadPart, ...] = ()
+    recognition: RecognitionCounts | None = None
+    part_of: str | None = None
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,6 +232,7 @@ class Chunk:
     line_end: int
     page_start: int | None = None
     page_end: int | None = None
+    recognition_confidence: float | None = None
     collection: str = CHUNK_COLLECTION
     artifact_type: str = "document"
     sensitivity: Sensitivity = Sensitivity.NORMAL

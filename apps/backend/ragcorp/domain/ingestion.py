@@ -20,8 +20,8 @@ class IngestRequest:
 class IngestResult:
     """The result of ingesting a document.
 
-    ``pending`` counts chunks without a vector; full text finds them already. ``unread``: parts of the file that were
-    not read.
+    ``pending`` counts chunks without a vector, those of its parts included; full text finds them already. ``unread``:
+    parts of the file that were not read. ``parts`` counts the documents made of the files inside it.
     """
 
     external_id: str
@@ -30,6 +30,7 @@ class IngestResult:
     chunks: int
     pending: int
     unread: tuple[UnreadPart, ...] = ()
+    parts: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ragcorp.domain.embeddings import BacklogCounts
+from ragcorp.domain.recognition import RecognitionCounts
 
 
 class PartState(StrEnum):
@@ -37,7 +38,10 @@ class PartStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContentCounts:
-    """Counts of what a principal may read; ``waiting`` by kind, such as ``artifact_chunks`` or ``memory``."""
+    """Counts of what a principal may read; ``waiting`` by kind, such as ``artifact_chunks`` or ``memory``.
+
+    ``recognition``: scanned pages of the documents.
+    """
 
     documents: int
     deleted_documents: int
@@ -47,6 +51,7 @@ class ContentCounts:
     entities: int
     facts: int
     waiting: Mapping[str, BacklogCounts]
+    recognition: RecognitionCounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

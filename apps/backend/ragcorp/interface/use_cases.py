@@ -7,6 +7,7 @@ from ragcorp.application.documents.edit_chunk import EditChunk
 from ragcorp.application.documents.ingest import IngestDocument
 from ragcorp.application.documents.list import ListDocuments
 from ragcorp.application.documents.list_chunks import ListChunks
+from ragcorp.application.documents.recognize import RecognizeText
 from ragcorp.application.documents.restore import RestoreDocument
 from ragcorp.application.documents.revise import ReviseDocument
 from ragcorp.application.embedding.embed_pending import EmbedPending
@@ -86,6 +87,7 @@ class UseCases:
     collections: CollectionUseCases
     graph: GraphUseCases
     refresh_structure: RefreshStructure
+    recognize: RecognizeText
     embed_pending: EmbedPending
     prune_embeddings: PruneEmbeddings
     language: ChooseLanguage

@@ -42,12 +42,13 @@ export function CitationCard({ citation, passages, id, close }: Given) {
 
 /** The path, and the page or the lines. */
 export function Where({ citation }: { citation: AnswerCitation }) {
-  const { path, external_id, page, line_start, line_end } = citation;
+  const { path, external_id, page, line_start, line_end, recognition_confidence } = citation;
   return (
     <>
       <Name>{path ?? external_id}</Name>
       {" · "}
       <span class="nowrap">{page === null ? common().lines(line_start, line_end) : common().page(page)}</span>
+      {recognition_confidence !== null && ` · ${common().recognized(recognition_confidence)}`}
     </>
   );
 }

@@ -13,6 +13,7 @@ const CITATION: AnswerCitation = {
   line_start: 4,
   line_end: 4,
   page: null,
+  recognition_confidence: null,
   collection: "artifact_chunks",
   chunk_id: "4",
 };

@@ -30,6 +30,7 @@ export const common = messages({
     lines: (from: number, to: number) =>
       from === to ? `línea ${number(from)}` : `líneas ${number(from)}–${number(to)}`,
     page: (page: number) => `página ${number(page)}`,
+    recognized: (confidence: number) => `leído por OCR, fiabilidad ${number(Math.round(100 * confidence))} %`,
   },
   en: {
     loading: "Loading…",
@@ -58,5 +59,6 @@ export const common = messages({
     cutText: "What has come so far is kept, but may be incomplete.",
     lines: (from: number, to: number) => (from === to ? `line ${number(from)}` : `lines ${number(from)}–${number(to)}`),
     page: (page: number) => `page ${number(page)}`,
+    recognized: (confidence: number) => `read by OCR, confidence ${number(Math.round(100 * confidence))}%`,
   },
 });

@@ -63,6 +63,11 @@ function About({ document, page }: { document: StoredDocument; page: number | un
         {document.updated_at !== document.created_at && <Fact name={say.updated}>{moment(document.updated_at)}</Fact>}
       </dl>
       <UnreadNotice unread={document.unread} />
+      {document.recognition && (
+        <p class="quiet small">
+          {say.recognition(document.recognition.done, document.recognition.pages, document.recognition.failed)}
+        </p>
+      )}
       {document.pending > 0 && <p class="quiet small">{say.pending(document.pending)}</p>}
       <div class="row">
         <Original id={document.external_id} filename={document.filename} page={page} />

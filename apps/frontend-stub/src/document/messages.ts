@@ -15,6 +15,8 @@ export const texts = messages({
     created: "Añadido",
     updated: "Actualizado",
     dated: "Fecha",
+    recognition: (done: number, pages: number, failed: number) =>
+      `OCR: ${number(done)} de ${number(pages)} páginas escaneadas leídas${failed ? `, ${number(failed)} ilegibles` : ""}`,
     pending: (count: number) => `${number(count)} aún sin vector: se encuentran por texto, todavía no por significado`,
     text: "Texto del documento",
     find: "Buscar en el documento",
@@ -49,6 +51,8 @@ export const texts = messages({
     created: "Added",
     updated: "Updated",
     dated: "Date",
+    recognition: (done: number, pages: number, failed: number) =>
+      `OCR: ${number(done)} of ${number(pages)} scanned pages read${failed ? `, ${number(failed)} failed` : ""}`,
     pending: (count: number) => `${number(count)} without vectors yet: found by text, not yet by meaning`,
     text: "Document text",
     find: "Find in document",

@@ -18,6 +18,7 @@ function chunk(text: string, line_start: number, line_end: number, page: number 
     line_end,
     page_start: page,
     page_end: page,
+    recognition_confidence: null,
   };
 }
 

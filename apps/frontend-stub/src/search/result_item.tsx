@@ -78,12 +78,13 @@ export function ResultItem({ result, explanation, current, open, toggle, entered
 
 function Where({ result }: { result: Result }) {
   const { citation, collection, artifact_type, occurred_at, document_id } = result;
-  const { path, page, line_start, line_end } = citation;
+  const { path, page, line_start, line_end, recognition_confidence } = citation;
   const say = common();
   return (
     <p class="result-where quiet small">
       {path !== null && <Name>{path}</Name>}
       {page !== null && <span>{say.page(page)}</span>}
+      {recognition_confidence !== null && <span>{say.recognized(recognition_confidence)}</span>}
       {document_id !== null && line_end > 0 && <span>{say.lines(line_start, line_end)}</span>}
       {collection !== PASSAGES && <Name>{valueLabel("collection", collection)}</Name>}
       {artifact_type !== "document" && <Name>{valueLabel("artifact_type", artifact_type)}</Name>}

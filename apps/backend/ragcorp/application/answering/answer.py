@@ -235,5 +235,6 @@ def _citation(passage: Passage, quotes: Sequence[str], page: int | None) -> Cita
         line_start=line_start,
         line_end=line_end,
         page=page,
+        recognition_confidence=chunk.recognition_confidence,
         collection=chunk.collection,
     )

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
+from uuid import UUID
 
 from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.domain.answers import IncompleteDocument
@@ -31,7 +32,7 @@ class IncompleteDocuments:
         self, chunks: Iterable[Chunk], *, principal: Principal, limit: int | None = None
     ) -> tuple[IncompleteDocument, ...]:
         """Return those of the first ``limit`` documents of the chunks whose unread parts may hold text."""
-        first_of = {}
+        first_of: dict[UUID, Chunk] = {}
         for chunk in chunks:
             if chunk.of_document:
                 first_of.setdefault(chunk.document_id, chunk)

@@ -41,7 +41,10 @@ class IngestDocument:
         return await self._with_vectors(outcome)
 
     async def ingest_many(self, requests: Sequence[IngestRequest], *, principal: Principal) -> list[IngestOutcome]:
-        """Store a batch in one transaction; report bad documents in their place. A repeated name: the last counts."""
+        """Store a batch in one transaction, documents with parts in one each; report bad documents in their place.
+
+        A repeated name: the last counts.
+        """
         outcomes: list[IngestOutcome | None] = [None] * len(requests)
         checked: dict[str, tuple[int, IngestRequest]] = {}
         for position, request in enumerate(requests):
@@ -59,9 +62,14 @@ class IngestDocument:
                 outcomes[position] = unchanged[request.external_id]
                 continue
             try:
-                writes.append((position, await self.preparation.prepare(request)))
+                write = await self.preparation.prepare(request)
             except RagcorpError as error:
                 outcomes[position] = IngestFailure(external_id=request.external_id, error=error)
+                continue
+            if write.parts:  # they may be large: no two at once in memory
+                ((_, outcomes[position]),) = await self._save([(position, write)], principal)
+            else:
+                writes.append((position, write))
         for position, outcome in await self._save(writes, principal):
             outcomes[position] = outcome
         return [outcome for outcome in outcomes if outcome is not None]

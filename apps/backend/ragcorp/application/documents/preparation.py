@@ -4,12 +4,13 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 import anyio.to_thread
 
+from ragcorp.application.documents.parts import PartsOfFile
 from ragcorp.application.documents.reading import DocumentReader
 from ragcorp.application.validation.attribute_checks import (
     MAX_METADATA_BYTES,
@@ -18,13 +19,14 @@ from ragcorp.application.validation.attribute_checks import (
     owned_attributes,
     require_external_id,
 )
-from ragcorp.domain.documents import Document, DocumentAttributes, ParsedText, SourceFile, index_text
+from ragcorp.domain.documents import Document, DocumentAttributes, ParsedText, SourceFile, UnreadKind, index_text
 from ragcorp.domain.exceptions import PayloadTooLargeError, UnreadableDocumentError
 from ragcorp.domain.files.source_paths import is_generic, metadata_path, shown_path
 from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.ports.text import Digest, ReadingPool
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.recognition import RecognizedPage
 from ragcorp.domain.structure.entities import DocumentStructure
 from ragcorp.domain.text.checks import clean_text, is_blank
 from ragcorp.domain.unread import merged
@@ -40,10 +42,11 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentLimits:
-    """Bounds of a document, in bytes."""
+    """Bounds of a document, in bytes, and the time for reading the files inside its file."""
 
     max_file_bytes: int = 20 * 1024 * 1024
     max_metadata_bytes: int = MAX_METADATA_BYTES
+    parts_seconds: float = 120.0
 
 
 class DocumentPreparation:
@@ -63,6 +66,9 @@ class DocumentPreparation:
         require_external_id(request.external_id)
         checked = checked_attributes(request.attributes, max_metadata_bytes=self._limits.max_metadata_bytes)
         attributes = owned_attributes(checked, principal)
+        return self._checked_file(replace(request, attributes=attributes))
+
+    def _checked_file(self, request: IngestRequest) -> IngestRequest:
         if len(request.file.content) > self._limits.max_file_bytes:
             raise PayloadTooLargeError(
                 "The file is too large.",
@@ -71,7 +77,7 @@ class DocumentPreparation:
                 remedy="Split it, or raise MAX_FILE_BYTES.",
             )
         media_type = self._reader.parser.media_type(request.file.filename, request.file.media_type or None)
-        return replace(request, attributes=attributes, file=replace(request.file, media_type=media_type))
+        return replace(request, file=replace(request.file, media_type=media_type))
 
     async def read(self, file: SourceFile) -> ParsedText:
         """Return the text of a file. Raises what ``prepare`` does for one that cannot be read."""
@@ -83,14 +89,37 @@ class DocumentPreparation:
         return media_type not in TEXT_TYPES or len(file.content) > SMALL_BYTES
 
     async def prepare(self, checked: IngestRequest) -> DocumentWrite:
-        """Parse and chunk the file of a checked request. Raises InvalidInputError or a subclass."""
+        """Parse and chunk the file of a checked request, and the files inside it. Raises InvalidInputError."""
+        write, inside = await self._prepare_file(checked)
+        parts = PartsOfFile(prepare=self._prepare_part, seconds=self._limits.parts_seconds)
+        return await parts.added_to(write, inside)
+
+    async def _prepare_part(self, request: IngestRequest) -> tuple[DocumentWrite, Sequence[SourceFile]]:
+        require_external_id(request.external_id)
+        return await self._prepare_file(self._checked_file(request))
+
+    async def prepare_recognized(
+        self, document: Document, source: SourceFile, recognized: Sequence[RecognizedPage]
+    ) -> DocumentWrite:
+        """Prepare a stored document with the text of recognised pages, but not the files inside it."""
+        request = IngestRequest(external_id=document.external_id, file=source, attributes=document.attributes)
+        write, _ = await self._prepare_file(request, recognized)
+        others = (part for part in document.unread if part.kind is not UnreadKind.PAGE)
+        pages = (part for part in write.parsed.unread if part.kind is UnreadKind.PAGE)
+        parsed = replace(write.parsed, unread=merged([*pages, *others]))
+        return replace(write, parsed=parsed, content_hash=bytes.fromhex(document.content_hash))
+
+    async def _prepare_file(
+        self, checked: IngestRequest, recognized: Sequence[RecognizedPage] = ()
+    ) -> tuple[DocumentWrite, Sequence[SourceFile]]:
         file = checked.file
         digest = await self._pool.run(
-            DocumentReader.digest, file, _path(checked), size=len(file.content), apart=self.is_slow(file)
+            DocumentReader.digest, file, _path(checked), recognized, size=len(file.content), apart=self.is_slow(file)
         )
-        return await anyio.to_thread.run_sync(
+        write = await anyio.to_thread.run_sync(
             _write, checked, digest, content_hash(checked), self.chunker(file.filename)
         )
+        return write, digest.parsed.parts
 
     async def index(self, checked: IngestRequest, parsed: ParsedText, *, content_hash: bytes) -> DocumentWrite:
         """Chunk a parsed document and find its entities. Raises UnreadableDocumentError if no text is left."""
@@ -122,7 +151,7 @@ def _write(checked: IngestRequest, digest: Digest, content_hash: bytes, chunker:
     return DocumentWrite(
         external_id=checked.external_id,
         attributes=replace(checked.attributes, title=title, path=_path(checked)),
-        parsed=replace(digest.parsed, unread=merged(digest.parsed.unread)),
+        parsed=replace(digest.parsed, unread=merged(digest.parsed.unread), parts=()),
         source=checked.file,
         content_hash=content_hash,
         chunker=chunker,

@@ -29,8 +29,8 @@ from ragcorp.domain.text.checks import visible
 class FolderReport:
     """Counts of files by status; ``replaced`` updated documents had been stored by another folder.
 
-    ``partly_read``: stored documents with ``unread`` parts. ``left_out``: files that are not ingested, except the
-    ``ignored`` ones, of which an excluded folder counts as one.
+    ``parts``: documents of the files inside the files. ``partly_read``: stored documents with ``unread`` parts.
+    ``left_out``: files that are not ingested, except the ``ignored`` ones, of which an excluded folder counts as one.
     """
 
     created: int
@@ -38,6 +38,7 @@ class FolderReport:
     unchanged: int
     failures: tuple[IngestFailure, ...]
     replaced: int = 0
+    parts: int = 0
     partly_read: tuple[IngestResult, ...] = ()
     left_out: tuple[LeftOutFile, ...] = ()
     ignored: int = 0
@@ -142,6 +143,7 @@ def _report(
         unchanged=statuses.count(IngestStatus.UNCHANGED),
         failures=tuple(outcome for outcome in outcomes if isinstance(outcome, IngestFailure)),
         replaced=replaced,
+        parts=sum(result.parts for result in stored),
         partly_read=tuple(result for result in stored if result.unread),
         left_out=tuple(left_out),
         ignored=ignored,

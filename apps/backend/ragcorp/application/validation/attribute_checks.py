@@ -16,6 +16,7 @@ from ragcorp.domain.text.languages import require_language
 
 MAX_EXTERNAL_ID = 500
 MAX_TITLE = 500
+MAX_PATH = 1_000
 MAX_LABEL = 100
 MAX_OWNER = 200
 """Equal to the limit of a principal's subject."""
@@ -36,7 +37,7 @@ def checked_attributes(
     require_language(attributes.language)
     if attributes.path is not None:
         require_storable(attributes.path, field="path")
-        require_length(attributes.path, field="path", limit=1000)
+        require_length(attributes.path, field="path", limit=MAX_PATH)
     metadata = _storable_metadata(attributes.metadata, depth=1)
     size = len(json.dumps(metadata, ensure_ascii=False).encode())
     if size > max_metadata_bytes:

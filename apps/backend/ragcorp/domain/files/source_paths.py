@@ -23,11 +23,16 @@ def is_generic(name: str) -> bool:
     return _GENERIC.fullmatch(name) is not None
 
 
+def on_one_line(text: str) -> str:
+    """Return the text with line ends and tabs as spaces, without characters that nobody sees."""
+    return _UNSHOWN.sub("", _BREAKS.sub(" ", text))
+
+
 def shown_path(value: object) -> str | None:
     """Return a path on one line without control characters; None if blank, too long, generic or not a string."""
     if not isinstance(value, str) or len(value) > MAX_PATH:
         return None
-    path = _UNSHOWN.sub("", _BREAKS.sub(" ", value))
+    path = on_one_line(value)
     return None if is_blank(path) or is_generic(path) else path
 
 

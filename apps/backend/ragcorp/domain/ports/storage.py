@@ -18,7 +18,10 @@ from ragcorp.domain.structure.entities import DocumentStructure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentWrite:
-    """A document ready to be stored. ``index_hashes[i]`` is the SHA-256 of the text embedded for ``chunks[i]``."""
+    """A document ready to be stored. ``index_hashes[i]`` is the SHA-256 of the text embedded for ``chunks[i]``.
+
+    ``parts``: the documents made of the files inside its file; they have no parts themselves.
+    """
 
     external_id: str
     attributes: DocumentAttributes
@@ -29,6 +32,7 @@ class DocumentWrite:
     chunks: tuple[ChunkDraft, ...]
     index_hashes: tuple[bytes, ...]
     structure: DocumentStructure = field(default_factory=DocumentStructure)
+    parts: tuple["DocumentWrite", ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +149,11 @@ class DocumentStore(Protocol):
         """Return the documents, given as content hash by external_id, that are stored unchanged."""
 
     async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[IngestResult]:
-        """Create or replace documents in one transaction. Raises ConflictError for unreadable documents."""
+        """Create or replace documents and their parts in one transaction; parts that are gone are deleted.
+
+        Raises ConflictError for a document that the principal may not read, for one that is part of another, and for
+        a part whose name another document has.
+        """
 
     async def replace(self, write: DocumentWrite, *, expected: bytes, principal: Principal) -> IngestResult:
         """Replace a document. Raises ConflictError unless it exists with the content hash ``expected``."""
@@ -160,7 +168,15 @@ class DocumentStore(Protocol):
         """Return the original file. Raises NotFoundError."""
 
     async def get_deleted(self, external_id: str, *, principal: Principal) -> tuple[Document, ParsedText, SourceFile]:
-        """Return a soft-deleted document with its text and original. Raises NotFoundError."""
+        """Return a soft-deleted document with its text and original.
+
+        Raises NotFoundError, and ConflictError for a part of a deleted document.
+        """
+
+    async def get_deleted_parts(
+        self, document: Document, *, principal: Principal
+    ) -> list[tuple[Document, ParsedText, SourceFile]]:
+        """Return the parts that were deleted together with a document."""
 
     async def list_page(
         self, selection: DocumentSelection, *, principal: Principal, limit: int, after: str | None = None
@@ -168,7 +184,10 @@ class DocumentStore(Protocol):
         """Return documents in the order of ``external_id``, from above the name ``after``."""
 
     async def soft_delete(self, selection: DocumentSelection, *, principal: Principal) -> int:
-        """Hide documents and remove their chunks from all indexes, in one transaction; return their number."""
+        """Hide documents with their parts and remove their chunks from all indexes, in one transaction.
+
+        Returns how many, parts included.
+        """
 
     async def soft_delete_one(self, external_id: str, *, principal: Principal) -> None:
         """Hide one document. Raises NotFoundError."""

@@ -6,6 +6,7 @@ from typing import Protocol, TypeVar
 from uuid import UUID
 
 from ragcorp.domain.documents import ChunkDraft, ParsedText, SourceFile
+from ragcorp.domain.recognition import RecognizedPage
 from ragcorp.domain.structure.entities import DocumentStructure
 
 Result = TypeVar("Result")
@@ -24,8 +25,11 @@ class DocumentParser(Protocol):
     def is_plain(self, filename: str) -> bool:
         """Return whether the text of a file of that name is plain (see ``ParsedText``)."""
 
-    def parse(self, file: SourceFile) -> ParsedText:
-        """Return the text in NFC without NUL. Raises UnsupportedMediaTypeError or UnreadableDocumentError."""
+    def parse(self, file: SourceFile, recognized: Sequence[RecognizedPage] = ()) -> ParsedText:
+        """Return the text in NFC without NUL, with that of ``recognized`` pages in place of their pictures.
+
+        Raises UnsupportedMediaTypeError or UnreadableDocumentError.
+        """
 
 
 class Chunker(Protocol):

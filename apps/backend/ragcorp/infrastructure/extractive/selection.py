@@ -108,7 +108,7 @@ def _best(part: Part, reading: Reading, taken: Sequence[tuple[int, int]]) -> Cho
             for scored in ranked
             if scored.score >= ranked[0].score - NEARLY_BEST
             and answers(scored, part)
-            and not _is_any_row(scored, ranked)
+            and not _is_ambiguous_row(scored, ranked)
         ),
         None,
     )
@@ -131,8 +131,8 @@ def _best(part: Part, reading: Reading, taken: Sequence[tuple[int, int]]) -> Cho
     return replace(chosen, companion=_companion(chosen, ranked))
 
 
-def _is_any_row(scored: Scored, ranked: Sequence[Scored]) -> bool:
-    """Return whether nothing in the question tells the row from another one of its table."""
+def _is_ambiguous_row(scored: Scored, ranked: Sequence[Scored]) -> bool:
+    """Return whether another row of the table matches the question equally well."""
     candidate = scored.candidate
     heads = [cell.header for cell in candidate.statement.cells]
     return bool(heads) and any(

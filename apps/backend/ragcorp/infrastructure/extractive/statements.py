@@ -50,12 +50,12 @@ _SIGNED = re.compile(
 )
 SIGNING = "firma firmado fecha signed signature assinatura"
 _APPLICANT = re.compile(
-    r"(?:[-*•]\s+)?(?:nombre|apellidos|name|nome|solicitante|interesad[oa]|raz[oó]n social)(?: [\w,/]+){0,4}"
-    r"\s*:\s*\S.*",
+    r"(?:[-*•]\s+)?(?:nombre(?: completo| y apellidos)?|apellidos y nombre|(?:full )?name|nome|solicitante"
+    r"|interesad[oa]|nombre del? (?:la )?(?:solicitante|interesad[oa]))(?: \([^)]*\))?\s*:\s*\S.*",
     re.IGNORECASE,
 )
 APPLICANT = "presenta solicita solicitante interesado titular firma applicant applies requerente"
-_QUARTER = re.compile(r"\b(?:[TQ]([1-4])|([1-4])[TQ])\b")
+_QUARTER = re.compile(r"(?:[TQ]([1-4])|([1-4])\.?º? ?[TQ])(?:[ /-]?(?:20)?\d\d)?")
 _QUARTERS = ("primer", "segundo", "tercer", "cuarto")
 _ABBREVIATION = re.compile(
     r"\b(?:art|arts|núm|n\.º|nº|sr|sra|dña|d|pág|ej|s\.a|s\.l|tel|ext|no|mr|mrs|ms|dr|dra|cía|aprox|máx|mín)\.$",
@@ -189,7 +189,7 @@ def _statements(content: str) -> Iterator[Statement]:
                 for head, text in zip(itertools.chain(header, itertools.repeat("")), _cells(line), strict=False)
             )
             lead = leads[-1] if leads else ""
-            yield Statement(text=line, line=number, lead=lead, heading=heading, cells=cells, implied=_implied_by(line))
+            yield Statement(text=line, line=number, lead=lead, heading=heading, cells=cells, implied=_quarter_of(cells))
             continue
         header = []
         if not fenced and (_is_heading(line) or _is_numbered_title(lines, number)):
@@ -212,12 +212,15 @@ def _statements(content: str) -> Iterator[Statement]:
 
 
 def _implied_by(text: str) -> str:
-    if _SIGNED.fullmatch(text):
-        return SIGNING
-    if _APPLICANT.fullmatch(text):
-        return APPLICANT
-    quarter = _QUARTER.search(text)
-    return f"{_QUARTERS[int(quarter.group(1) or quarter.group(2)) - 1]} trimestre" if quarter else ""
+    return SIGNING if _SIGNED.fullmatch(text) else APPLICANT if _APPLICANT.fullmatch(text) else ""
+
+
+def _quarter_of(cells: Sequence[Cell]) -> str:
+    """Return the words for a cell like T3, 3T or Q3-2026."""
+    for cell in cells:
+        if quarter := _QUARTER.fullmatch(cell.text):
+            return f"{_QUARTERS[int(quarter.group(1) or quarter.group(2)) - 1]} trimestre"
+    return ""
 
 
 def _is_separator(line: str) -> bool:

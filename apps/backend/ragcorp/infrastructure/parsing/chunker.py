@@ -1,8 +1,9 @@
 """Passages that follow headings, sentences and table rows."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ragcorp.domain.documents import ChunkDraft, ParsedText
 from ragcorp.domain.exceptions import ConfigurationError
@@ -20,6 +21,7 @@ class StructureChunker:
     Plain text has neither: it is cut at blank lines, else at line ends.
 
     A passage that starts inside a table carries the table's header before its rows; its lines are those of the rows.
+    No passage has both recognised text (OCR) and other.
     """
 
     def __init__(self, *, max_tokens: int = 256, overlap_tokens: int = 32) -> None:
@@ -51,7 +53,8 @@ class StructureChunker:
         headings = [heading.offset for heading in outline.headings]
         tables = [table.start for table in outline.tables]
         pieces: list[Piece] = []
-        for start, end in segment_spans(text, outline.headings, counter, small=self._max // 8, limit=self._max):
+        spans = segment_spans(text, outline.headings, counter, small=self._max // 8, limit=self._max)
+        for start, end in _cut_at(spans, _edges(parsed)):
             pieces += cutter.pieces(
                 start,
                 end,
@@ -75,6 +78,18 @@ class StructureChunker:
                 )
             )
         return tuple(drafts)
+
+
+def _edges(parsed: ParsedText) -> list[int]:
+    """Return the offsets at which recognised pages start and end."""
+    starts = (*parsed.page_starts, len(parsed.text))
+    return sorted({starts[number] for page in parsed.recognized for number in (page - 1, page)})
+
+
+def _cut_at(spans: Sequence[tuple[int, int]], edges: Sequence[int]) -> Iterator[tuple[int, int]]:
+    for start, end in spans:
+        inside = edges[bisect_right(edges, start) : bisect_left(edges, end)]
+        yield from pairwise((start, *inside, end))
 
 
 def _page(page_starts: Sequence[int], offset: int) -> int | None:

@@ -9,6 +9,7 @@ from charset_normalizer import from_bytes
 
 from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.exceptions import UnreadableDocumentError
+from ragcorp.infrastructure.parsing.western import best_fit
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -19,24 +20,14 @@ _MARKS = (
 )
 """Order matters: the mark of UTF-32-LE starts with that of UTF-16-LE."""
 
-_WESTERN = frozenset(
-    "áéíóúüñçàèìòùâêîôûäëïöãõåæøßœÿÁÉÍÓÚÜÑÇÀÈÌÒÙÂÊÎÔÛÄËÏÖÃÕÅÆØŒ¿¡ªº«»·“”—…•€£©®°±²³½¼¾§¨"
-    "\u2018\u2019\u2013\u00b4\u00d7\u00a0\u00ad"
-)
-_SPANISH = frozenset("áéíóúüñç")
-_LETTERS = _SPANISH | frozenset("àèìòùâêîôûäëïöãõåæøß\u2019")
-_WITHIN_WORDS = re.compile(
-    rb"(?<=[A-Za-z])[\x80-\xff]+(?=[a-z])|(?<=[a-z])[\x80-\x84\x86-\x90\x98-\xff](?=[\s.,;:]|\Z)"
-)
-"""Bytes that are letters. At the end of a word, those of quotation marks, dashes and dots of Windows-1252 are not."""
-_OLD = ("cp850", "mac_roman")
 _CHARSET = re.compile(r"iso8859|cp\d|koi8|utf-(8|16|32)|gb|big5|euc|shift_jis|mac-")
 """Codecs that a file may declare; Python has others that are slow or not charsets."""
 
 _SAMPLE_BYTES = 64_000
 _SOUND_PER_DAMAGED = 20
 _ASCII = bytes(range(0x80))
-_MIN_WESTERN_SHARE = 0.95
+_MIN_WESTERN_SHARE = 0.5
+_SURELY_WESTERN_SHARE = 0.95
 _MAX_ACCENTED_SHARE = 0.25
 _FEW_ACCENTS = 16
 _MAX_CONTROL_SHARE = 0.02
@@ -202,29 +193,16 @@ def _unmarked_utf16(data: bytes) -> str | None:
 
 
 def _detected(data: bytes) -> str | None:
-    """Prefer Windows-1252 if nearly all non-ASCII bytes decode to Western European letters and signs."""
+    """Prefer an encoding of Western European text, unless so many or such odd letters speak for another script."""
     sample = data[:_SAMPLE_BYTES]
-    if (old := _old_western(sample)) is not None:
-        return old
-    high = sample.translate(None, _ASCII).decode("cp1252", errors="replace")
-    western = sum(char in _WESTERN for char in high) >= _MIN_WESTERN_SHARE * len(high)
-    if western and len(high) <= max(_FEW_ACCENTS, _MAX_ACCENTED_SHARE * len(sample)):
-        return "cp1252"
+    accented = len(sample.translate(None, _ASCII))
+    western = best_fit(sample)
+    mostly_ascii = accented <= _MAX_ACCENTED_SHARE * len(sample)
+    required = _MIN_WESTERN_SHARE if mostly_ascii else _SURELY_WESTERN_SHARE
+    if western.share >= required and (mostly_ascii or accented <= _FEW_ACCENTS):
+        return western.encoding
     best = from_bytes(sample).best()
     return best.encoding if best else None
-
-
-def _old_western(sample: bytes) -> str | None:
-    """Return the encoding of DOS or of the old Macintosh if it alone makes letters of the bytes within words."""
-    within = b"".join(_WITHIN_WORDS.findall(sample))
-
-    def share(encoding: str, letters: frozenset[str]) -> float:
-        return sum(char in letters for char in within.decode(encoding, errors="replace")) / max(len(within), 1)
-
-    if share("cp1252", _LETTERS) >= _MIN_WESTERN_SHARE:
-        return None
-    best = max(_OLD, key=lambda encoding: share(encoding, _SPANISH) + share(encoding, _LETTERS))
-    return best if share(best, _LETTERS) >= _MIN_WESTERN_SHARE else None
 
 
 def clean(text: str) -> str:

@@ -15,6 +15,11 @@ _STRING_END = re.compile(rb"</(?:\w+:)?si>")
 _TAG = re.compile(rb"<[^<>]*>")
 _STRING_CELL = re.compile(rb"\bt=[\"']s[\"'][^<>]{0,200}>\s{0,20}<(?:\w+:)?v>(\d{1,9})</")
 _READ_BYTES = 1 << 20
+MAX_PARTS = 1_000
+"""Files inside a file that are read."""
+MAX_PART_BYTES = 100 << 20
+"""Their bytes together: a child sends them to the service."""
+
 _FOLDERS = {"Word": "word/", "Excel": "xl/", "PowerPoint": "ppt/"}
 _HARMLESS = 1_000_000
 
@@ -62,12 +67,10 @@ def check_archive(data: bytes, kind: str, max_characters: int, *, folder: str = 
     The declared sizes are bounded, then every part is unpacked once in small pieces, which verifies its size and
     checksum.
     """
-    bound = max_characters * _EXPANSION
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             parts = archive.infolist()
-            if sum(part.file_size for part in parts) > bound + len(data):
-                raise too_large(max_characters)
+            check_unpacked(parts, len(data), max_characters)
             for part in parts:
                 with archive.open(part) as stream:
                     while stream.read(_READ_BYTES):
@@ -78,6 +81,12 @@ def check_archive(data: bytes, kind: str, max_characters: int, *, folder: str = 
                 raise too_large(max_characters)
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError, ValueError) as error:
         raise (encrypted(kind) if "password" in str(error) else corrupt(kind)) from error
+
+
+def check_unpacked(parts: list[zipfile.ZipInfo], size: int, max_characters: int) -> None:
+    """Raise for an archive of ``size`` bytes whose parts declare more than it may unpack to."""
+    if sum(part.file_size for part in parts) > max_characters * _EXPANSION + size:
+        raise too_large(max_characters)
 
 
 def _shared_text(archive: zipfile.ZipFile) -> int:

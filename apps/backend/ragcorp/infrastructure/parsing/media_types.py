@@ -27,6 +27,13 @@ ZIP = "application/zip"
 DOC = "application/msword"
 XLS = "application/vnd.ms-excel"
 PPT = "application/vnd.ms-powerpoint"
+PNG = "image/png"
+JPEG = "image/jpeg"
+TIFF = "image/tiff"
+WEBP = "image/webp"
+BMP = "image/bmp"
+
+IMAGES = frozenset({PNG, JPEG, TIFF, WEBP, BMP})
 
 CODE = frozenset((
     ".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte", ".go", ".rs",
@@ -72,6 +79,11 @@ BY_SUFFIX = {
     ".xls": XLS,
     ".ppt": PPT,
     ".pps": PPT,
+    ".png": PNG,
+    **dict.fromkeys((".jpg", ".jpeg"), JPEG),
+    **dict.fromkeys((".tif", ".tiff"), TIFF),
+    ".webp": WEBP,
+    ".bmp": BMP,
 }
 
 _ALIASES = {
@@ -86,6 +98,14 @@ _ALIASES = {
 }
 
 
+_SUFFIXES = {media_type: suffix for suffix, media_type in reversed(BY_SUFFIX.items())} | {PLAIN: ".txt"}
+
+
+def suffix_for(media_type: str) -> str:
+    """Return the usual suffix of a media type, "" for another one."""
+    return _SUFFIXES.get(_ALIASES.get(media_type, ""), "")
+
+
 def suffix_of(filename: str) -> str:
     """Return the lower-case suffix, or the whole name without one."""
     path = PurePosixPath(filename.replace("\\", "/").lower())
@@ -96,14 +116,17 @@ def is_code(filename: str) -> bool:
     return suffix_of(filename) in CODE
 
 
+def known_type(filename: str, declared: str | None) -> str | None:
+    """Return the media type by name, else the declared one without its parameters, if it is known."""
+    by_name = BY_SUFFIX.get(suffix_of(filename))
+    return by_name or _ALIASES.get((declared or "").partition(";")[0].strip().lower())
+
+
 def media_type_of(filename: str, declared: str | None) -> str:
     """Return the media type by name, else the declared one without its parameters if it is known."""
-    by_name = BY_SUFFIX.get(suffix_of(filename))
-    if by_name:
-        return by_name
-    by_declaration = _ALIASES.get((declared or "").partition(";")[0].strip().lower())
-    if by_declaration:
-        return by_declaration
+    media_type = known_type(filename, declared)
+    if media_type:
+        return media_type
     raise UnsupportedMediaTypeError(
         "No parser takes this kind of file.",
         field="filename",

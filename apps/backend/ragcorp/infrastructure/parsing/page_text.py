@@ -90,6 +90,8 @@ def _marks(heading: str) -> str:
 
 def _joint(before: str, line: str, width: int) -> str:
     """Return the separator of two lines: a space if the first one is full and its sentence continues."""
+    if before.startswith("| ") or line.startswith("| "):
+        return "\n" if before.startswith("| ") and line.startswith("| ") else "\n\n"
     if _LIST_ITEM.match(line):
         return "\n"
     full = len(before) + 1 + len(line.split(" ", 1)[0]) > _FULL * width

@@ -1,26 +1,25 @@
 """The parser of all supported file kinds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
-from ragcorp.domain.exceptions import (
-    MissingExtraError,
-    PayloadTooLargeError,
-    UnreadableDocumentError,
-    UnsupportedMediaTypeError,
-)
+from ragcorp.domain.exceptions import UnreadableDocumentError
+from ragcorp.domain.recognition import RecognizedPage
 from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.decoding import clean, text_of
 from ragcorp.infrastructure.parsing.kinds.archives import read_epub, read_zip
+from ragcorp.infrastructure.parsing.kinds.delimited import read_csv
+from ragcorp.infrastructure.parsing.kinds.image import read_image
 from ragcorp.infrastructure.parsing.kinds.mail import read_email, read_msg
 from ragcorp.infrastructure.parsing.kinds.open_document import read_odf
 from ragcorp.infrastructure.parsing.kinds.other import read_other
 from ragcorp.infrastructure.parsing.kinds.pdf import read_pdf
 from ragcorp.infrastructure.parsing.kinds.reading import Reader, Reading, unread
-from ragcorp.infrastructure.parsing.kinds.records import read_csv, read_records
+from ragcorp.infrastructure.parsing.kinds.records import read_records
+from ragcorp.infrastructure.parsing.kinds.rtf import read_rtf
 from ragcorp.infrastructure.parsing.kinds.slides import read_pptx
 from ragcorp.infrastructure.parsing.kinds.web import read_html
 from ragcorp.infrastructure.parsing.kinds.word import read_docx
@@ -63,32 +62,35 @@ _READERS: Mapping[str, Reader] = MappingProxyType(
         media_types.EPUB: read_epub,
         media_types.ZIP: read_zip,
         media_types.XLS: read_xls,
-        media_types.RTF: read_other,
+        media_types.RTF: read_rtf,
         media_types.NOTEBOOK: read_other,
         media_types.DOC: read_other,
         media_types.PPT: read_other,
+        **dict.fromkeys(media_types.IMAGES, read_image),
     }
 )
 _TITLED_BY_HEADING = frozenset(
     {media_types.MARKDOWN, media_types.HTML, media_types.DOCX, media_types.ODT, media_types.RTF, media_types.NOTEBOOK}
 )
-_CLEAN_PAGED = frozenset({media_types.PDF, media_types.PPTX, media_types.ODP})
+_CLEAN_PAGED = media_types.IMAGES | {media_types.PDF, media_types.PPTX, media_types.ODP}
 """Their readers clean page by page, since cleaning would move the offsets of the pages."""
-
-_MOST_NESTED = 4
-"""Files within files within a file that are read."""
-_MOST_FILES = 2_000
 
 
 class MultiFormatParser:
     """Text, Markdown and source code are decoded here; most other kinds need the extra ``parsers``."""
 
-    def __init__(self, *, max_characters: int = MAX_CHARACTERS) -> None:
+    def __init__(self, *, max_characters: int = MAX_CHARACTERS, recognizes: bool = False) -> None:
+        """``recognizes``: scanned pages are recognised once the document is stored: a file of nothing else is taken."""
         self._max_characters = max_characters
+        self._recognizes = recognizes
 
     @property
     def suffixes(self) -> frozenset[str]:
-        return frozenset(media_types.BY_SUFFIX)
+        return frozenset(
+            suffix
+            for suffix, media_type in media_types.BY_SUFFIX.items()
+            if self._recognizes or media_type not in media_types.IMAGES
+        )
 
     def artifact_type(self, filename: str) -> str:
         """Return ``code`` for source code and configuration, else ``document``."""
@@ -100,27 +102,17 @@ class MultiFormatParser:
     def media_type(self, filename: str, declared: str | None = None) -> str:
         return media_types.media_type_of(filename, declared)
 
-    def parse(self, file: SourceFile) -> ParsedText:
+    def parse(self, file: SourceFile, recognized: Sequence[RecognizedPage] = ()) -> ParsedText:
         """Return the text. Also raises PayloadTooLargeError for more than ``max_characters`` of it."""
-        return self._parse(file, nesting=0, left=[_MOST_FILES])
-
-    def _parse(self, file: SourceFile, *, nesting: int, left: list[int]) -> ParsedText:
-        """``left``: how many files within files may yet be read."""
-
-        def member(inner: SourceFile) -> ParsedText | None:
-            left[0] -= 1
-            if nesting >= _MOST_NESTED or left[0] < 0:
-                return None
-            try:
-                return self._parse(inner, nesting=nesting + 1, left=left)
-            except (UnreadableDocumentError, UnsupportedMediaTypeError, PayloadTooLargeError, MissingExtraError):
-                return None
-
         media_type = self.media_type(file.filename, file.media_type)
         if media_type.startswith("text/") and len(file.content) > 4 * self._max_characters:
             raise too_large(self._max_characters)
         plain = self.is_plain(file.filename)
-        reading = Reading(max_characters=self._max_characters, member=member)
+        reading = Reading(
+            max_characters=self._max_characters,
+            recognizes=self._recognizes,
+            recognized={page.page: page for page in recognized},
+        )
         reader = _READERS[media_type]
         found = _read_code(file) if plain else reader(replace(file, media_type=media_type), reading)
         if len(found.text) > self._max_characters:

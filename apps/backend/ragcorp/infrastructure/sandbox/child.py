@@ -26,8 +26,11 @@ class _Records(logging.Handler):
         self.records.append((record.name, record.levelno, self.format(record)))
 
 
-def serve(subject: object, *, parent: int, memory_bytes: int) -> None:
-    """Answer calls ``(work, arguments, CPU seconds)`` with ``work(subject, *arguments)``."""
+def serve(subject: object, *, parent: int, memory_bytes: int, most_growth: int = MOST_GROWTH) -> None:
+    """Answer calls ``(work, arguments, CPU seconds)`` with ``work(subject, *arguments)``.
+
+    ``most_growth``: bytes of memory that may stay in use.
+    """
     calls, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     handler = _Records()
@@ -41,7 +44,7 @@ def serve(subject: object, *, parent: int, memory_bytes: int) -> None:
         if call is None:
             return
         answer = _answer(subject, *call)
-        last = number == MOST_WORKS or resident_bytes() - floor > MOST_GROWTH
+        last = number == MOST_WORKS or resident_bytes() - floor > most_growth
         write_message(answers, replace(answer, records=tuple(handler.records), last=last))
         del call, answer
         handler.records.clear()

@@ -29,7 +29,7 @@ from ragcorp.interface.use_cases import UseCases
 
 INDEXED_BYTES_A_SECOND = 25_000
 """Lowest speed of indexing on a busy machine: a document's request may take a second more for each."""
-QUEUE = 2
+QUEUE = 1
 """Files ahead of a slow one for whose reading it waits."""
 
 

@@ -19,6 +19,7 @@ from ragcorp.domain.memory import MemoryContext
 from ragcorp.domain.ports.folders import OnProgress
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.recognition import RecognitionCounts
 from ragcorp.domain.search.requests import AskOptions, SearchOptions, SearchResponse
 from ragcorp.domain.structure.hydration import RecordedTurn
 from ragcorp.interface.library.collections import Artifacts, Chunks, History, Items
@@ -262,3 +263,13 @@ class Rag:
             if on_progress:
                 on_progress(done, max(total, done))
         return await self.pending()
+
+    async def recognize_pending(self, *, on_progress: Callable[[int, int], None] | None = None) -> RecognitionCounts:
+        """Read the scanned pages that wait (OCR), those that failed before included; return the workspace's counts."""
+        recognize, workspace = self._use_cases.recognize, self._principal.workspace
+        await recognize.retry_failed(workspace=workspace)
+        while await recognize.recognize(workspace=workspace):
+            if on_progress:
+                counts = await recognize.counts(workspace=workspace)
+                on_progress(counts.done + counts.failed, counts.pages)
+        return await recognize.counts(workspace=workspace)

@@ -29,6 +29,7 @@ ANSWER_EXAMPLE: dict[str, Any] = {
             "line_start": 41,
             "line_end": 41,
             "page": None,
+            "recognition_confidence": None,
             "collection": "artifact_chunks",
         }
     ],
@@ -53,6 +54,9 @@ class AnswerCitation(TypedDict):
     line_start: int
     line_end: int
     page: int | None
+    recognition_confidence: Annotated[
+        float | None, Field(ge=0, le=1, description="Of a page whose text was recognised (OCR); null for other text.")
+    ]
     collection: str
 
 

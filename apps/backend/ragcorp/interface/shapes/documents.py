@@ -1,6 +1,6 @@
 """Documents without their text."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from ragcorp.domain.documents import Document, VisibilityScope
 from ragcorp.domain.ingestion import IngestResult
+from ragcorp.interface.shapes.recognition import Recognition
 from ragcorp.interface.shapes.unread import Unread, unread_parts
 from ragcorp.interface.shapes.values import SensitivityLabel, StatusName, filled
 
@@ -20,6 +21,7 @@ STORED_EXAMPLE: dict[str, Any] = {
     "chunks": 3,
     "pending": 0,
     "unread": [{"kind": "page", "count": 2, "places": ["2", "4"]}],
+    "parts": 0,
 }
 
 
@@ -27,7 +29,7 @@ STORED_EXAMPLE: dict[str, Any] = {
 class Stored(TypedDict):
     """What became of a document. `pending` chunks are found by text, and by meaning once their vectors are made.
 
-    `unread`: what the file has besides the stored text.
+    `unread`: what the file has besides the stored text. `parts`: how many documents the files inside it became.
     """
 
     document_id: UUID
@@ -36,10 +38,11 @@ class Stored(TypedDict):
     chunks: int
     pending: int
     unread: list[Unread]
+    parts: int
 
 
 class StoredDocument(TypedDict):
-    """A document without its text."""
+    """A document without its text. `part_of`: the document whose file holds this one's."""
 
     document_id: UUID
     external_id: str
@@ -62,6 +65,14 @@ class StoredDocument(TypedDict):
     updated_at: datetime
     deleted_at: datetime | None
     unread: list[Unread]
+    recognition: Recognition | None
+    part_of: str | None
+
+
+class DescribedDocument(StoredDocument):
+    """A document without its text, with the external_ids of its `parts`: the documents of the files inside it."""
+
+    parts: Sequence[str]
 
 
 class DocumentList(TypedDict):
@@ -90,4 +101,9 @@ def stored_document(document: Document) -> StoredDocument:
         document_id=document.id,
         sensitivity=attributes.sensitivity.label,
         unread=unread_parts(document.unread),
+        recognition=filled(Recognition, document.recognition) if document.recognition else None,
     )
+
+
+def described_document(document: Document) -> DescribedDocument:
+    return {**stored_document(document), "parts": document.parts}

@@ -31,6 +31,7 @@ class ArtifactStored(ItemStored):
     chunks: int
     pending: int
     unread: list[Unread]
+    parts: int
 
 
 class StoredItem(TypedDict):
@@ -79,6 +80,7 @@ class StoredChunk(TypedDict):
     line_end: int
     page_start: int | None
     page_end: int | None
+    recognition_confidence: float | None
 
 
 class ChunkEdited(TypedDict):

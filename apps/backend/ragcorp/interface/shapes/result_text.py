@@ -209,10 +209,19 @@ def grep_status(result: GrepResult, *, tool: str = "grep_search") -> GrepStatus:
     }
 
 
-def place_in(path: str, line_start: int, line_end: int, *, page: int | None, page_end: int | None = None) -> str:
-    """Return ``path page 3``, ``path pages 3-4`` or ``path:12-15``."""
+def place_in(
+    path: str,
+    line_start: int,
+    line_end: int,
+    *,
+    page: int | None,
+    page_end: int | None = None,
+    recognition_confidence: float | None = None,
+) -> str:
+    """Return ``path page 3``, ``path pages 3-4`` or ``path:12-15``; ``path page 3 (OCR 97 %)`` for recognised text."""
     if page is not None:
-        return f"{path} page {page}" if page_end in (None, page) else f"{path} pages {page}-{page_end}"
+        mark = "" if recognition_confidence is None else f" (OCR {100 * recognition_confidence:.0f} %)"
+        return f"{path} page {page}{mark}" if page_end in (None, page) else f"{path} pages {page}-{page_end}{mark}"
     return f"{path}:{line_start}" if line_start == line_end else f"{path}:{line_start}-{line_end}"
 
 

@@ -62,6 +62,7 @@ RESULT_EXAMPLE: dict[str, Any] = {
         "line_start": 40,
         "line_end": 52,
         "page": None,
+        "recognition_confidence": None,
     },
 }
 SEARCH_RESULTS_EXAMPLE: dict[str, Any] = {
@@ -134,6 +135,9 @@ class ResultCitation(TypedDict):
     line_start: int
     line_end: int
     page: int | None
+    recognition_confidence: Annotated[
+        float | None, Field(ge=0, le=1, description="Of a page whose text was recognised (OCR); null for other text.")
+    ]
 
 
 @with_config(ConfigDict(json_schema_extra={"examples": [RESULT_EXAMPLE]}))
@@ -280,6 +284,7 @@ def result_document(hit: SearchHit, *, explained: bool = False) -> Result:
             "line_start": chunk.line_start,
             "line_end": chunk.line_end,
             "page": chunk.page_start,
+            "recognition_confidence": chunk.recognition_confidence,
         },
     }
 

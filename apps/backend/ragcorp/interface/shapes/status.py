@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
 from ragcorp.domain.status import Overall, PartState, ServiceStatus
+from ragcorp.interface.shapes.recognition import Recognition
 from ragcorp.interface.shapes.values import filled
 
 STATUS_EXAMPLE: dict[str, Any] = {
@@ -33,6 +34,7 @@ STATUS_EXAMPLE: dict[str, Any] = {
         "facts": 9,
     },
     "embedding": {"model": "multilingual-e5-small", "pending": 12, "failed": 0},
+    "recognition": {"pages": 31, "done": 30, "failed": 1},
     "flags": [
         {
             "name": "ENABLE_HYBRID_SEARCH",
@@ -98,6 +100,7 @@ class StatusBody(TypedDict):
     sources: list[SourceStatus]
     counts: ReadableCounts | None
     embedding: EmbeddingStatus
+    recognition: Annotated[Recognition | None, Field(description="Of the documents that the caller may read.")]
     flags: list[ShownFlag]
 
 
@@ -114,5 +117,6 @@ def status_document(status: ServiceStatus, *, request_id: str) -> StatusBody:
             "pending": None if waiting is None else sum(count.pending for count in waiting),
             "failed": None if waiting is None else sum(count.failed for count in waiting),
         },
+        "recognition": None if status.counts is None else filled(Recognition, status.counts.recognition),
         "flags": [filled(ShownFlag, flag) for flag in status.flags],
     }

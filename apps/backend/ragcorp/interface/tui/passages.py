@@ -19,13 +19,25 @@ def place_of(chunk: Chunk) -> str:
     path = chunk.source_path
     if path is None:
         return on_one_line(chunk.speaker or chunk.shown_title or chunk.collection)
-    return place_in(on_one_line(path), chunk.line_start, chunk.line_end, page=chunk.page_start)
+    return place_in(
+        on_one_line(path),
+        chunk.line_start,
+        chunk.line_end,
+        page=chunk.page_start,
+        recognition_confidence=chunk.recognition_confidence,
+    )
 
 
 def cited_place(citation: Citation) -> str:
     if citation.path is None:
         return on_one_line(citation.title or citation.external_id)
-    return place_in(on_one_line(citation.path), citation.line_start, citation.line_end, page=citation.page)
+    return place_in(
+        on_one_line(citation.path),
+        citation.line_start,
+        citation.line_end,
+        page=citation.page,
+        recognition_confidence=citation.recognition_confidence,
+    )
 
 
 def title_of(chunk: Chunk) -> str:

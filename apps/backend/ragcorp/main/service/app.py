@@ -11,6 +11,7 @@ from functools import partial
 from fastapi import FastAPI
 
 import ragcorp
+from ragcorp.application.documents.recognize import RecognitionWorker
 from ragcorp.application.embedding.embed_pending import EmbeddingWorker
 from ragcorp.application.status.readiness import Readiness
 from ragcorp.application.structure.refresh import StructureWorker
@@ -55,6 +56,9 @@ async def run_app(container: Container) -> AsyncIterator[FastAPI]:
     tasks = []
     if container.embedder.model.dimensions > 0:
         tasks.append(asyncio.create_task(worker.run(), name="embedding worker"))
+    if container.use_cases.recognize.recognizer is not None:
+        recognition = RecognitionWorker(recognition=container.use_cases.recognize)
+        tasks.append(asyncio.create_task(recognition.run(), name="text recognition worker"))
     structure = StructureWorker(refresh=container.use_cases.refresh_structure)
     tasks.append(asyncio.create_task(structure.run(), name="structure worker"))
     tasks += [

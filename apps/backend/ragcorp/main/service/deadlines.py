@@ -3,6 +3,7 @@
 from ragcorp.infrastructure.sandbox.pool import WALL
 from ragcorp.main.settings.schema import AnswerProvider, Settings
 from ragcorp.main.wiring.answering import REWRITE_TIMEOUT_SECONDS
+from ragcorp.main.wiring.ingestion import PARTS
 
 ASK_MARGIN_SECONDS = 1.0
 GREP_MARGIN_SECONDS = 1.0
@@ -16,8 +17,8 @@ def grep_seconds(settings: Settings) -> float:
 
 
 def reading_seconds(settings: Settings) -> float:
-    """Return how long a file that is slow to read may take, with the one that is read before it."""
-    return (1 + FILES_AHEAD) * WALL * settings.parse_timeout_seconds
+    """Return how long a file that is slow to read may take, with its parts and the one that is read before it."""
+    return ((1 + FILES_AHEAD) * WALL + PARTS) * settings.parse_timeout_seconds
 
 
 def ask_seconds(settings: Settings) -> float:

@@ -35,6 +35,11 @@ class AnswerProvider(StrEnum):
     OPENAI = "openai"
 
 
+class OcrMode(StrEnum):
+    AUTO = "auto"
+    OFF = "off"
+
+
 class RerankProvider(StrEnum):
     NONE = "none"
     HTTP = "http"
@@ -213,6 +218,9 @@ class Settings(BaseSettings):
     )
     parse_memory_mb: int = Field(1024, ge=256, le=65_536, description="Most memory of a process that reads files.")
     parse_processes: int = Field(2, ge=1, le=64, description="Processes that read files at once.")
+    ocr: OcrMode = Field(
+        OcrMode.AUTO, description="auto: recognise scanned pages if the extra `ocr` is installed; off."
+    )
 
     # service
     host: str = Field("127.0.0.1", description="Address to listen on; without a key, a loopback one only.")

@@ -12,6 +12,7 @@ from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.domain.ports.collections import Reranker
 from ragcorp.domain.ports.models import Answerer, Embedder
 from ragcorp.domain.ports.observers import EmbeddingCacheObservers, TokenObservers
+from ragcorp.domain.ports.recognition import TextRecognizer
 from ragcorp.domain.ports.sources import FusionService, RetrievalSource
 from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions
 from ragcorp.infrastructure.postgres.dense.search import VectorScan
@@ -45,6 +46,7 @@ class Parts:
     embedder: Embedder | None = None
     answerer: Answerer | None = None
     reranker: Reranker | None = None
+    recognizer: TextRecognizer | None = None
     fusion: FusionService | None = field(default_factory=RankFusionService)
     profiles: Mapping[str, RetrievalProfile] = field(default_factory=dict)
 

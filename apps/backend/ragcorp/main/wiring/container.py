@@ -77,7 +77,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
         answer = make_answer(base, parts, search=search_parts.search, budget=budget, health=search_parts.model_health)
         embedding_cache = PostgresEmbeddingCache(database=base.database)
         embed_pending = make_embedding(base, embedding_cache)
-        ingestion = make_ingestion(base, embed_pending=embed_pending)
+        ingestion = make_ingestion(base, embed_pending=embed_pending, recognizer=parts.recognizer)
         use_cases = UseCases(
             search=search_parts.search,
             answer=answer,
@@ -94,6 +94,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             collections=make_collections(base, ingestion),
             graph=make_graph(base, budget),
             refresh_structure=ingestion.refresh_structure,
+            recognize=ingestion.recognize,
             embed_pending=embed_pending,
             prune_embeddings=PruneEmbeddings(cache=embedding_cache),
             language=ChooseLanguage(

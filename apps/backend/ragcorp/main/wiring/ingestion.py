@@ -5,6 +5,7 @@ from functools import partial
 
 from ragcorp.application.documents.ingest import IngestDocument
 from ragcorp.application.documents.preparation import DocumentLimits, DocumentPreparation
+from ragcorp.application.documents.recognize import RecognizeText
 from ragcorp.application.embedding.embed_pending import EmbedPending
 from ragcorp.application.embedding.passage_vectors import VectorMemory
 from ragcorp.application.folders.documents import FolderDocuments
@@ -12,6 +13,7 @@ from ragcorp.application.folders.ingest import IngestFolder
 from ragcorp.application.folders.sync import SyncFolder
 from ragcorp.application.folders.watch import WatchFolder
 from ragcorp.application.structure.refresh import RefreshStructure
+from ragcorp.domain.ports.recognition import TextRecognizer
 from ragcorp.infrastructure.files.folder import LocalFiles
 from ragcorp.infrastructure.files.roots import parse_roots
 from ragcorp.infrastructure.files.watching import LocalWatching
@@ -19,6 +21,7 @@ from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
 from ragcorp.infrastructure.postgres.files.folder_rows import PostgresFolderRecords
+from ragcorp.infrastructure.postgres.recognition.backlog import PostgresRecognitionBacklog
 from ragcorp.infrastructure.postgres.structure.backlog import PostgresStructureBacklog
 from ragcorp.infrastructure.postgres.tables.embedded import OF_ITEMS, STRUCTURE
 from ragcorp.infrastructure.sandbox.pool import ChildPool, Limits
@@ -26,6 +29,10 @@ from ragcorp.main.wiring import reading
 from ragcorp.main.wiring.base import Base
 from ragcorp.main.wiring.file_search import logical_path
 from ragcorp.main.wiring.reading import make_reader
+from ragcorp.main.wiring.recognition import ChildRecognizer, make_pool, recognizes
+
+PARTS = 12
+"""How long the files inside a file are read: so many times as long as one file takes CPU time."""
 
 PASSAGES_IN_MEMORY = 2048
 """Vectors of passages in memory: 25 MB at 1,536 dimensions, 6 MB at 384."""
@@ -39,17 +46,20 @@ class IngestionParts:
     ingest_folder: IngestFolder
     watch_folder: WatchFolder
     refresh_structure: RefreshStructure
+    recognize: RecognizeText
 
 
-def make_ingestion(base: Base, *, embed_pending: EmbedPending) -> IngestionParts:
+def make_ingestion(base: Base, *, embed_pending: EmbedPending, recognizer: TextRecognizer | None) -> IngestionParts:
     settings, database = base.settings, base.database
+    if recognizer is None and recognizes(settings):
+        recognizer = ChildRecognizer(base.closing(make_pool()))
     chunking = {"max_tokens": settings.chunk_max_tokens, "overlap_tokens": settings.chunk_overlap_tokens}
-    parser = MultiFormatParser()
+    parser = MultiFormatParser(recognizes=recognizer is not None)
     reader = make_reader(parser, **chunking)
     pool = ChildPool(
         subject=reader,
         module=reading.__name__,
-        options=chunking,
+        options=chunking | {"recognizes": recognizer is not None},
         limits=Limits(
             seconds=settings.parse_timeout_seconds,
             memory_bytes=settings.parse_memory_mb << 20,
@@ -59,7 +69,11 @@ def make_ingestion(base: Base, *, embed_pending: EmbedPending) -> IngestionParts
     preparation = DocumentPreparation(
         reader=reader,
         pool=base.closing(pool),
-        limits=DocumentLimits(max_file_bytes=settings.max_file_bytes, max_metadata_bytes=settings.max_metadata_bytes),
+        limits=DocumentLimits(
+            max_file_bytes=settings.max_file_bytes,
+            max_metadata_bytes=settings.max_metadata_bytes,
+            parts_seconds=PARTS * settings.parse_timeout_seconds,
+        ),
     )
     ingest = IngestDocument(
         store=base.store,
@@ -89,6 +103,11 @@ def make_ingestion(base: Base, *, embed_pending: EmbedPending) -> IngestionParts
             backlog=PostgresStructureBacklog(database=database),
             fingerprint=reader.structure.fingerprint if reader.structure else "",
             extract=preparation.extract,
+        ),
+        recognize=RecognizeText(
+            backlog=PostgresRecognitionBacklog(database=database, statistics=base.statistics),
+            recognizer=recognizer,
+            preparation=preparation,
         ),
     )
 

@@ -22,8 +22,8 @@ def main() -> None:
     from ragcorp.infrastructure.sandbox.child import serve
 
     options = json.loads(sys.argv[1])
-    parent, memory_bytes = (options.pop(name) for name in ("parent", "memory_bytes"))
-    reader = make_reader(MultiFormatParser(), **options)
+    parent, memory_bytes, recognizes = (options.pop(name) for name in ("parent", "memory_bytes", "recognizes"))
+    reader = make_reader(MultiFormatParser(recognizes=recognizes), **options)
     serve(reader, parent=parent, memory_bytes=memory_bytes)
 
 

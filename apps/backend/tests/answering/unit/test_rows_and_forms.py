@@ -59,3 +59,15 @@ async def test_the_name_in_a_form_is_the_person_who_presents_it() -> None:
 async def test_a_title_does_not_answer_what_it_does_not_name() -> None:
     answer = await PlainTexts({"solicitud-de-alta.md": FORM}).ask("¿Qué superficie figura en la solicitud de alta?")
     assert answer.text == "«Superficie (ha): 12,75» [1]"
+
+
+async def test_the_name_of_somebody_else_is_no_applicant() -> None:
+    text = "Oferta\nNombre del proveedor: Aceites Jaén SL"
+    for question in ("¿Quién es el solicitante?", "¿Quién presenta la solicitud?"):
+        assert (await PlainTexts({"oferta.md": text}).ask(question)).abstained
+
+
+async def test_a_terminal_is_no_quarter() -> None:
+    text = "Llegada a la terminal T4 de Barajas a las 9:30."
+    answer = await PlainTexts({"viaje.md": text}).ask("¿A qué hora es la llegada del cuarto trimestre?")
+    assert answer.abstained

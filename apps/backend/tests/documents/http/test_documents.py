@@ -36,6 +36,7 @@ async def test_put_says_what_became_of_it(client: httpx.AsyncClient, world: Worl
         "chunks": 1,
         "pending": 1,
         "unread": [],
+        "parts": 0,
     }
     TypeAdapter(Stored).validate_python(first.json())
     UUID(first.json()["document_id"])

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from starlette.datastructures import UploadFile
 
-from ragcorp.interface.http.protocol import bodies
+from ragcorp.interface.http import call
 from support.fixtures.http import MakeApp, Serve
 from support.http.fakes import World
 
@@ -227,7 +227,7 @@ async def test_a_large_text_has_more_time_than_a_small_one(
         return await save(*given, **named)
 
     monkeypatch.setattr(world.repository, "save_many", slow)
-    monkeypatch.setattr(bodies, "INDEXED_BYTES_A_SECOND", 100)
+    monkeypatch.setattr(call, "INDEXED_BYTES_A_SECOND", 100)
     large = "palabra " * 250
     async with make_client(make_app(request_timeout_seconds=0.4)) as client:
         assert (await client.put("/documents/a", json={"text": "Hola."})).status_code == 503

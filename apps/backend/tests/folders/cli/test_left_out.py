@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from support.parsing.partly_read import pdf_with_scanned_pages
+from support.parsing.partly_read import archive_with_a_program, pdf_with_scanned_pages
 from support.processes.command_line import Done
 
 Command = Callable[..., Done]
@@ -126,3 +126,14 @@ def test_a_name_with_a_line_end_is_refused_clearly(ragcorp: Command, tmp_path: P
         assert error["remedy"] == "Rename the file."
     (line,) = [line for line in ragcorp("ingest", str(root)).err.splitlines() if "acta" in line]
     assert line.startswith("acta\\x0a2.md: The file's name has a line end")
+
+
+def test_files_inside_a_file_are_counted_and_shown(ragcorp: Command, tmp_path: Path) -> None:
+    (tmp_path / "todo.zip").write_bytes(archive_with_a_program())
+    assert (
+        "Documents of files inside them (attachments, members of archives): 1" in ragcorp("ingest", str(tmp_path)).out
+    )
+    assert ragcorp("ingest", str(tmp_path), "--json").json["parts"] == 1
+    assert ragcorp("documents", "show", "todo.zip", "--json").json["parts"] == ["todo.zip/contrato.md"]
+    assert ragcorp("documents", "show", "todo.zip/contrato.md", "--json").json["part_of"] == "todo.zip"
+    assert "todo.zip/contrato.md" in ragcorp("documents", "show", "todo.zip").out

@@ -79,6 +79,8 @@ EXPECTED = {
     "laughs.rtf": DAMAGED,
     "bomb.odt": TOO_LARGE,
     "bomb.zip": TOO_LARGE,
+    "members.zip": TEXT,
+    "nested.zip": TEXT,
 }
 
 Read = Callable[[str, bytes], str]

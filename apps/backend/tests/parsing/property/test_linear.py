@@ -12,10 +12,12 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from ragcorp.domain.documents import ParsedText
+from ragcorp.domain.documents import ParsedText, SourceFile
 from ragcorp.infrastructure.parsing import cutting
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.kinds.mending import mend
+from ragcorp.infrastructure.parsing.kinds.reading import Reading
+from ragcorp.infrastructure.parsing.kinds.records import read_records
 from ragcorp.infrastructure.parsing.page_text import join_pages
 from ragcorp.infrastructure.structure.text_entities import text_entities
 
@@ -131,3 +133,31 @@ def test_escapes_of_one_line(unit: str) -> None:
     line = Counting(unit * 5_000)
     assert _unescaped(line) == re.sub(r"(?<!^)\\([#>~-])", r"\1", str(line)) or unit == " \\>"
     assert Counting.taken <= 4 * len(line)
+
+
+LINES = (
+    ";",
+    "a",
+    '"',
+    "=",
+    ":",
+    ";a",
+    ";a=b",
+    ';a="b"',
+    "=\n",
+    "\n ",
+    "\nQUOTED-PRINTABLE;",
+    "ENCODING=QUOTED-PRINTABLE:",
+)
+
+
+def entries(text: str) -> object:
+    file = SourceFile.of_text("BEGIN:VEVENT\nSUMMARY:x\nNOTA" + text, media_type="text/calendar")
+    return read_records(file, Reading(max_characters=10**7))
+
+
+@settings(max_examples=60, deadline=None, phases=QUICK)
+@given(unit=st.lists(st.sampled_from(LINES), min_size=1, max_size=4).map("".join))
+def test_lines_of_calendars(unit: str) -> None:
+    """An expression with an exponential search never ends."""
+    assert ratio(lambda text: calls(lambda: entries(text)), unit) <= MOST

@@ -30,6 +30,20 @@ def test_latin_1() -> None:
         ("L\u2019àvia va dir que això és únic", "mac_roman"),
         ("AÑO: LOGROÑO. ESPAÑA, MÁS ACCIÓN", "cp850"),
         ("“Hola” – dijo él… 5 €", "cp1252"),
+        ("AÑO 2026 ESPAÑA COMPAÑÍA", "cp850"),
+        ("MAÑANA ÁÉÍ", "mac_roman"),
+        ("Ampliación del órgano: él caminó más, según el país y el compañero", "mac_roman"),
+        ("L\u2019aigua, don\u2019t, lunes–viernes", "cp1252"),
+        ("L\u2019aigua i l\u2019oli d\u2019oliva", "cp1252"),
+        ("We don\u2019t know it\u2019s late—or early", "cp1252"),
+        ("Horario de lunes–viernes de 9 a 14 h", "cp1252"),
+        ("intel·ligent, col·legi", "cp1252"),
+        ("Aujourd\u2019hui l\u2019école d\u2019été, c\u2019est le cœur", "cp1252"),
+        ("O\u2019Donnell, L\u2019Hospitalet", "cp1252"),
+        ("El siglo XX–XXI, «así», dijo el Nº 5, 1.ª planta, ‘sí’, a 20\u00a0°C, ½, 5\u00a0€…", "cp1252"),
+        ("Factura: 100 €\nIVA: 21 €\n", "iso8859-15"),
+        ("<p>Total 100 € ñ</p>", "iso8859-15"),
+        ("Señor alcalde: son 1.200 € más IVA, según contrato. Año 2026.", "iso8859-15"),
         ("L\u2019aigua d\u2019or és bona — va dir ell— “però” no", "cp1252"),
     ],
 )
@@ -37,9 +51,17 @@ def test_old_encodings(text: str, encoding: str) -> None:
     assert decode(text.encode(encoding)) == text
 
 
-def test_other_alphabets_are_detected() -> None:
-    russian = "Договор вступает в силу с момента подписания и действует до полного исполнения обязательств."
-    assert decode(russian.encode("cp1251")) == russian
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Договор вступает в силу с момента подписания и действует до полного исполнения обязательств.", "cp1251"),
+        ("Η σύμβαση αρχίζει να ισχύει από την υπογραφή της και λήγει με την πλήρη εκτέλεση.", "cp1253"),
+        ("本合同自签字之日起生效，至全部义务履行完毕之日止。", "gb18030"),
+        ("<p class='text of a page'>Договор вступает в силу с момента подписания</p>" * 9, "cp1251"),
+    ],
+)
+def test_other_alphabets_are_detected(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)) == text
 
 
 def test_the_declared_charset_counts_where_the_bytes_are_not_utf_8() -> None:

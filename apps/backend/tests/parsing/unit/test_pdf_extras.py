@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from typing import Any
 
 import pypdf
@@ -10,7 +11,7 @@ import pytest
 from fpdf import FPDF
 from PIL import Image
 from pypdf.annotations import Text
-from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, TextStringObject
+from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, NumberObject, TextStringObject
 
 from ragcorp.domain.documents import UnreadKind
 from support.parsing.kinds import parse, parts_of
@@ -74,6 +75,18 @@ def test_form_fields() -> None:
     assert parts_of(parsed) == set()
 
 
+def test_fields_show_what_a_reader_sees() -> None:
+    provinces = ArrayObject(ArrayObject(map(TextStringObject, pair)) for pair in (("28", "Madrid"), ("08", "Lugo")))
+    rates = ArrayObject(map(TextStringObject, ("Reducida", "Normal")))
+    fields: list[dict[str, Any]] = [
+        {"/FT": "/Ch", "/T": "provincia", "/V": "28", "/Opt": provinces},
+        {"/FT": "/Btn", "/T": "tarifa", "/V": "/1", "/AS": "/1", "/Opt": rates},
+        {"/FT": "/Tx", "/T": "clave", "/V": "secreto", "/Ff": NumberObject(8192)},
+        {"/FT": "/Tx", "/T": "interno", "/V": "oculto", "/F": NumberObject(2)},
+    ]
+    assert parse("a.pdf", with_fields(pdf_of("Alta"), fields)).text == "Alta\n- provincia: Madrid\n- tarifa: Normal"
+
+
 def test_a_value_follows_the_label_that_is_printed_beside_its_field() -> None:
     pdf = FPDF(unit="pt")
     pdf.set_font("helvetica", size=11)
@@ -117,9 +130,8 @@ def test_comments_and_attached_files() -> None:
     writer.add_attachment("datos.csv", b"a;b\n1;2")
     writer.add_attachment("cosa.bin", b"\0\0")
     parsed = parse("a.pdf", written(writer))
-    assert parsed.text[parsed.page_starts[1] :].startswith(
-        "Anexo\n- Comentario de Herminia: Falta la firma\n\n# datos.csv"
-    )
+    assert parsed.text[parsed.page_starts[1] :] == "Anexo\n- Comentario de Herminia: Falta la firma"
+    assert [(part.filename, part.content) for part in parsed.parts] == [("datos.csv", b"a;b\n1;2")]
     assert parts_of(parsed) == {(UnreadKind.ATTACHMENT, 1, ("cosa.bin",))}
 
 
@@ -135,6 +147,11 @@ def test_annotations_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("title", ["(anonymous)", "untitled", "Documento", "Microsoft Word - carta.doc"])
 def test_titles_that_programs_make_up(title: str) -> None:
     assert parse("a.pdf", pdf_of("Texto", title=title)).title is None
+
+
+@pytest.mark.parametrize("title", ["Presupuesto 1.2026", "Ley 7.12"])
+def test_titles_that_end_with_a_number(title: str) -> None:
+    assert parse("a.pdf", pdf_of("Texto", title=title)).title == title
 
 
 # the text layer
@@ -204,3 +221,37 @@ def test_a_table_keeps_its_rows() -> None:
     assert "Concepto 3 39,50 EUR" in text
     people = [(f"Persona número {number}", f"Cargo número {number}") for number in range(20)]
     assert "Persona número 3 Cargo número 3" in parse("a.pdf", lines_of(people)).text
+
+
+PROSE = (
+    "La asamblea aprueba las cuentas del año pasado y reparte el excedente entre los socios que llevan más de un año "
+    "en la cooperativa. Quien no haya pagado su cuota pierde el derecho de voto hasta que la pague, salvo acuerdo de "
+    "la junta. El agua de riego se reparte por turnos de doce horas, que empiezan el lunes a las ocho de la mañana. "
+)
+
+
+def test_running_text_in_two_columns() -> None:
+    left, right = (textwrap.wrap(text * 2, 45)[:16] for text in (PROSE, PROSE[180:] + PROSE[:180]))
+    text = parse("a.pdf", lines_of(list(zip(left, right, strict=True)))).text
+    assert "La asamblea aprueba las cuentas del año pasado y reparte el excedente entre los socios" in " ".join(
+        text.split()
+    )
+
+
+NAMES = ("Ana García López", "Luis Peña", "Eva Martín Díaz", "Juan Pérez Soto", "Rosa Gil", "Pedro Sanz Vega")
+OFFICES = ("Obras y urbanismo", "Personal", "Oficina de turismo", "Cultura", "Compras")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [(NAMES[number % 6], OFFICES[number % 5]) for number in range(30)],
+        [(f"{NAMES[number % 6]} (término {number})", f"definición del término {number}") for number in range(28)],
+        [(f"tarea {number}: revisión del equipo de obra", f"responsable número {number}") for number in range(16)],
+        [(NAMES[number % 6].lower(), OFFICES[number % 5].lower()) for number in range(30)],
+    ],
+)
+def test_a_table_of_words_keeps_its_rows(rows: list[tuple[str, str]]) -> None:
+    text = parse("a.pdf", lines_of(rows)).text.replace(" | ", " ")
+    places = [text.index(" ".join(row)) for row in rows]
+    assert len(places) == len(rows)

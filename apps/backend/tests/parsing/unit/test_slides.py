@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from datetime import date
 from itertools import pairwise
 
 import pptx
@@ -47,6 +48,16 @@ def test_a_chart_is_a_table() -> None:
     ]
 
 
+def test_a_chart_shows_its_values_by_their_format() -> None:
+    deck = deck_of(["Ventas"])
+    data = CategoryChartData(number_format="0.0%")
+    data.categories = [date(2026, 1, 31), date(2026, 2, 28)]
+    data.add_series("Margen", (0.125, 0.5))
+    deck.slides[0].shapes.add_chart(XL_CHART_TYPE.LINE, 0, 0, Inches(4), Inches(3), data)
+    (slide,) = slides_of(parse("a.pptx", saved(deck)))
+    assert slide.splitlines()[-2:] == ["| 2026-01-31 | 12,5 % |", "| 2026-02-28 | 50,0 % |"]
+
+
 def test_a_picture_that_is_missing_is_no_damage() -> None:
     deck = deck_of(["Con texto"])
     picture = io.BytesIO()
@@ -69,6 +80,24 @@ def test_tables_groups_and_markdown_signs() -> None:
     assert parse("a.pptx", saved(deck)).text == (
         "## Grupo\n\n\\# no es un título sigue\n\n| Formato | PVP |\n| --- | --- |\n| Lata \\| 5 l | 41,90 € |"
     )
+
+
+def test_merged_cells_and_titles_of_axes() -> None:
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[6])
+    cells = slide.shapes.add_table(3, 2, 0, 0, Inches(4), Inches(2)).table
+    for number, text in enumerate(["Zona", "Tarifa", "Norte", "120", "", "215"]):
+        cells.cell(number // 2, number % 2).text = text
+    cells.cell(1, 0).merge(cells.cell(2, 0))
+    data = CategoryChartData()
+    data.categories = ["T1"]
+    data.add_series("Lata", (38,))
+    chart = slide.shapes.add_chart(XL_CHART_TYPE.LINE, 0, 0, Inches(3), Inches(3), data).chart
+    chart.value_axis.has_title = True
+    chart.value_axis.axis_title.text_frame.text = "Miles de litros"
+    text = parse("a.pptx", saved(deck)).text
+    assert text.startswith("| Zona | Tarifa |\n| --- | --- |\n| Norte | 120 |\n| Norte | 215 |")
+    assert "| Miles de litros | Lata |\n| --- | --- |\n| T1 | 38 |" in text
 
 
 def test_comments_of_slides() -> None:

@@ -73,7 +73,7 @@ def test_a_file_of_another_kind(filename: str) -> None:
 
 def test_scanned_pdf() -> None:
     assert "no text layer" in refusal("secreto.pdf", samples.scanned_pdf())
-    assert "ocrmypdf" in refusal("secreto.pdf", samples.scanned_pdf())
+    assert "ragcorp[ocr]" in refusal("secreto.pdf", samples.scanned_pdf())
 
 
 def test_encrypted_pdf() -> None:

@@ -29,6 +29,20 @@ def test_fields_and_their_values() -> None:
     assert text(form).split() == ["Etiqueta", "Rigoberta", "12,75", "ha"]
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ('<select><option>Norte</option><option value="2" selected>Sur<option>Este</select>', "Zona Sur fin"),
+        ('<select><option value="selected">Norte</option><option>Sur</option></select>', "Zona Norte fin"),
+        ("<select multiple><option>Norte<option selected>Sur<option selected>Este</select>", "Zona Sur, Este fin"),
+        ("<select multiple><option>Norte</option></select>", "Zona fin"),
+        ("<input list=l value=Oeste><datalist id=l><option>Norte</option></datalist>", "Zona Oeste fin"),
+    ],
+)
+def test_lists_show_what_is_chosen(options: str, expected: str) -> None:
+    assert text(f"<p>Zona {options} fin</p>") == expected
+
+
 def test_noscript_and_drawings() -> None:
     source = "<p>Uno</p><noscript><p>Contenido</p></noscript><svg><text>Total 340</text></svg>"
     assert text(source).split("\n\n") == ["Uno", "Contenido", "Total 340"]

@@ -8,6 +8,7 @@ import zipfile
 
 import docx
 import pytest
+from docx.opc.constants import RELATIONSHIP_TYPE
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 from docx.shared import Pt
@@ -213,6 +214,85 @@ def test_what_a_paragraph_may_hold(inner: str, expected: str) -> None:
     document = docx.Document()
     document.element.body.insert(0, parse_xml(f"<w:p {nsdecls('w')}>{inner}</w:p>"))
     assert parse("a.docx", saved(document)).text == expected
+
+
+OFFICE = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+
+
+def with_body(*elements: str) -> docx.document.Document:
+    document = docx.Document()
+    for element in elements:
+        root = parse_xml(f"<w:root {nsdecls('w')} {OFFICE} {ALTERNATIVE}>{element}</w:root>")
+        document.element.body.insert(len(document.element.body) - 1, root[0])
+    return document
+
+
+@pytest.mark.parametrize(
+    "paragraph",
+    [
+        '<w:p><w:r><w:t>Ver </w:t></w:r><w:hyperlink r:id="no"><w:r><w:t>enlace</w:t></w:r></w:hyperlink></w:p>',
+        "<w:p><w:r><w:t>Ver enlace</w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t>oculto</w:t></w:r></w:p>",
+        '<w:p><w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>Ver enlace</w:t></w:r></w:p>',
+        (
+            "<w:p><w:r><w:t>Ver enlace</w:t></w:r><w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent><w:r>"
+            "<w:t>Haga clic aquí para escribir texto.</w:t></w:r></w:sdtContent></w:sdt></w:p>"
+        ),
+    ],
+)
+def test_hidden_text_and_broken_links(paragraph: str) -> None:
+    assert parse("a.docx", saved(with_body(paragraph))).text == "Ver enlace"
+
+
+def test_a_link_keeps_its_address() -> None:
+    document = docx.Document()
+    related = document.part.relate_to("https://example.org/a", RELATIONSHIP_TYPE.HYPERLINK, is_external=True)
+    link = f'<w:hyperlink {nsdecls("w")} {OFFICE} r:id="{related}"><w:r><w:t>bases</w:t></w:r></w:hyperlink>'
+    document.add_paragraph()._p.append(parse_xml(link))
+    assert parse("a.docx", saved(document)).text == "[bases](https://example.org/a)"
+
+
+def test_a_numbered_paragraph_in_a_box_counts_once() -> None:
+    def item(text: str, after: str = "") -> str:
+        style = '<w:pPr><w:pStyle w:val="ListNumber"/></w:pPr>'
+        return f"<w:p>{style}<w:r><w:t>{text}</w:t></w:r>{after}</w:p>"
+
+    box = f"<w:txbxContent>{item('en caja')}</w:txbxContent>"
+    alternatives = (
+        f"<w:r><mc:AlternateContent><mc:Choice><w:drawing>{box}</w:drawing></mc:Choice>"
+        f"<mc:Fallback><w:pict>{box}</w:pict></mc:Fallback></mc:AlternateContent></w:r>"
+    )
+    text = parse("a.docx", saved(with_body(item("uno", alternatives), item("tres")))).text
+    assert re.findall(r"\d\. [a-z ]+", text) == ["1. uno", "2. en caja", "3. tres"]
+
+
+def test_files_that_are_shown_as_a_part_of_the_text() -> None:
+    chunks = {
+        "a.htm": "<html><head><title>x</title></head><body><p>De la web</p><ul><li>uno</li></ul></body></html>",
+        "b.txt": "# De un texto",
+        "c.docx": saved(with_body("<w:p><w:r><w:t>De otro documento</w:t></w:r></w:p>")),
+        "d.mht": "otra cosa",
+        "e.docx": b"roto",
+    }
+    marks = [f'<w:altChunk r:id="added{number}"/>' for number in range(len(chunks))]
+    paragraphs = [f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>" for text in ("Antes", "Después")]
+    content = with_parts(
+        saved(with_body(paragraphs[0], *marks, paragraphs[1])),
+        {f"word/{name}": chunk for name, chunk in chunks.items()},
+        relations={"word/document.xml": [("aFChunk", name) for name in chunks]},
+    )
+    parsed = parse("a.docx", content)
+    expected = ["Antes", "De la web", "- uno", "\\# De un texto", "De otro documento", "Después"]
+    assert [block.strip() for block in parsed.text.split("\n\n") if block.strip()] == expected
+    assert parts_of(parsed) == {(UnreadKind.EMBEDDED_OBJECT, 2, ("d.mht", "e.docx"))}
+
+
+def test_embedded_workbooks_are_named_but_for_those_of_charts() -> None:
+    content = with_parts(
+        saved(with_body("<w:p><w:r><w:t>Texto</w:t></w:r></w:p>")),
+        {"word/embeddings/1.xlsx": b"PK", "word/embeddings/2.xlsx": b"PK", "word/charts/chart1.xml": "<chart/>"},
+        relations={"word/charts/chart1.xml": [("package", "../embeddings/1.xlsx")]},
+    )
+    assert parts_of(parse("a.docx", content)) == {(UnreadKind.EMBEDDED_OBJECT, 1, ())}
 
 
 def test_tables_within_tables_and_merged_cells() -> None:

@@ -44,6 +44,7 @@ from ragcorp.domain.graph import EntityDraft, FactDraft
 from ragcorp.domain.keys import LOCAL_CALLER, Caller
 from ragcorp.domain.ports.storage import DocumentSelection, PendingChunk
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.recognition import RecognitionCounts
 from ragcorp.domain.search.requests import SearchMode, SearchRequest, SearchResponse
 from ragcorp.domain.status import ContentCounts, Flag, PartStatus
 from ragcorp.infrastructure.files.repository import NoFileDocuments
@@ -148,6 +149,7 @@ class CountedContents:
             entities=6,
             facts=5,
             waiting={"artifact_chunks": self.waiting},
+            recognition=RecognitionCounts(pages=3, done=2, failed=0),
         )
 
 

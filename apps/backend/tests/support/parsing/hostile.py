@@ -172,6 +172,18 @@ def word_without_body() -> bytes:
     return office("docx", {"word/document.xml": b"<x/>"})
 
 
+def archive_of_many_members(count: int = 100_000) -> bytes:
+    return zipped({f"{number}.txt": b"hola" for number in range(count)})
+
+
+def archive_of_archives(depth: int = 6, width: int = 8) -> bytes:
+    """Each level holds the one below many times over."""
+    content = zipped({"a.txt": b"hola " * 1_000_000})
+    for _ in range(depth):
+        content = zipped({f"{number}.zip": content for number in range(width)})
+    return content
+
+
 def archive_bomb(name: str) -> bytes:
     return zipped({name: bytes(300_000_000)})
 
@@ -366,4 +378,6 @@ ALL: Mapping[str, Make] = {
     "laughs.rtf": lambda: b"{\\rtf1" + b"{" * 100_000,
     "bomb.odt": lambda: archive_bomb("content.xml"),
     "bomb.zip": lambda: archive_bomb("a.txt"),
+    "members.zip": archive_of_many_members,
+    "nested.zip": archive_of_archives,
 }

@@ -38,7 +38,9 @@ async def child_pool(limits: Limits | None = None) -> AsyncIterator[ChildPool]:
     """Yield the pool of the service."""
     chunking = {"max_tokens": 256, "overlap_tokens": 32}
     reader = make_reader(MultiFormatParser(), **chunking)
-    pool = ChildPool(subject=reader, module=reading.__name__, options=chunking, limits=limits or Limits())
+    pool = ChildPool(
+        subject=reader, module=reading.__name__, options=chunking | {"recognizes": False}, limits=limits or Limits()
+    )
     try:
         yield pool
     finally:

@@ -64,6 +64,9 @@ def expanded(chunk: Chunk, neighbours: Mapping[tuple[UUID, int], Chunk], *, dist
         line_end=max(item.line_end for item in joined),
         page_start=min((item.page_start for item in joined if item.page_start is not None), default=None),
         page_end=max((item.page_end for item in joined if item.page_end is not None), default=None),
+        recognition_confidence=min(
+            (item.recognition_confidence for item in joined if item.recognition_confidence is not None), default=None
+        ),
     )
 
 

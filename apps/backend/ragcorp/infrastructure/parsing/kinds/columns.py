@@ -1,40 +1,31 @@
 """The reading order of PDF pages that are set in two columns but drawn line by line."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
-from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
+
+from ragcorp.infrastructure.parsing.kinds.pdf_tables import Box
 
 _MIN_LINES = 15
 _MOST_LEADING = 2.5
-_MIN_FILL = 0.6
+_FULL = 0.8
 _MIN_INTERLEAVED = 0.6
-_MOST_NUMERIC = 0.2
 _MIDDLE = range(40, 63)
+_MIN_RUNNING = 0.15
 _MANY_LINES = 25
-_MIN_RUNNING = 0.2
-_NUMERIC = re.compile(r"[\d.,/:%€$\s-]+(?:\s*[a-zA-Z]{1,4}\.?)?")
+_MIN_EVEN = 0.9
 
 
-class _Box(NamedTuple):
-    left: float
-    bottom: float
-    right: float
-    top: float
-
-
-def in_columns(page: Any, text_page: Any) -> str | None:
+def in_columns(boxes: Sequence[Box], page: Any, text_page: Any) -> str | None:
     """Return the text of a page whose two columns PDFium reads line by line, column after column."""
-    if text_page.count_rects() < 2 * _MIN_LINES:
+    if len(boxes) < 2 * _MIN_LINES:
         return None
     width = page.get_width()
-    boxes = [_Box(*text_page.get_rect(index)) for index in range(text_page.count_rects())]
     for percent in _MIDDLE:
         gutter = width * percent / 100
         columns = _columns(boxes, gutter)
-        if columns is not None and _is_prose(boxes, columns, gutter, text_page):
+        if columns is not None and _are_columns(boxes, columns, gutter, text_page):
             spans = [
                 (0.0, columns.top + 1, width, page.get_height()),
                 (0.0, columns.bottom, gutter, columns.top),
@@ -51,13 +42,13 @@ def _same_letters(text: str, other: str) -> bool:
     return Counter("".join(text.split())) == Counter("".join(other.split()))
 
 
-def _columns(boxes: Sequence[_Box], gutter: float) -> _Box | None:
+def _columns(boxes: Sequence[Box], gutter: float) -> Box | None:
     """Return the bounds of two columns that no line between them crosses, and whose lines are drawn in turns."""
     sides = [-1 if box.right <= gutter else 1 if box.left >= gutter else 0 for box in boxes]
     right = [box for box, side in zip(boxes, sides, strict=True) if side == 1]
     if min(sides.count(-1), len(right)) < _MIN_LINES:
         return None
-    bounds = _Box(0, min(box.bottom for box in right), 0, max(box.top for box in right))
+    bounds = Box(0, min(box.bottom for box in right), 0, max(box.top for box in right))
     for box in sorted((box for box in boxes if box.right <= gutter), key=lambda box: -box.top):
         if 0 < bounds.bottom - box.bottom < _MOST_LEADING * (box.top - box.bottom):
             bounds = bounds._replace(bottom=box.bottom)
@@ -69,20 +60,31 @@ def _columns(boxes: Sequence[_Box], gutter: float) -> _Box | None:
     return bounds if turns >= _MIN_INTERLEAVED * len(right) else None
 
 
-def _is_prose(boxes: Sequence[_Box], columns: _Box, gutter: float, text_page: Any) -> bool:
-    """Tell columns from a table: lines of like length, one a row on each side, that run on or are very many."""
+def _are_columns(boxes: Sequence[Box], columns: Box, gutter: float, text_page: Any) -> bool:
+    """Tell columns from a table of two: one line a row on each side, which both run on or are all of one length."""
     within = [box for box in boxes if columns.bottom <= box.bottom and box.top <= columns.top]
     halves = [[box for box in within if box.right <= gutter], [box for box in within if box.left >= gutter]]
-    fills = []
-    for half in halves:
-        rows = {round(box.bottom) for box in half}
-        if len(half) < _MIN_LINES or len(half) > 1.2 * len(rows):
-            return False
-        span = max(box.right for box in half) - min(box.left for box in half)
-        fills.append(median(box.right - box.left for box in half) / span)
-    texts = [[text_page.get_text_bounded(*box).strip() for box in half] for half in halves]
-    running = min(sum(text[:1].islower() for text in half) / len(half) for half in texts)
-    numeric = max(sum(bool(_NUMERIC.fullmatch(text)) for text in half) / len(half) for half in texts)
-    if numeric > _MOST_NUMERIC or min(fills) < _MIN_FILL:
+    if any(len(half) < _MIN_LINES or len(half) > 1.2 * len({round(box.bottom) for box in half}) for half in halves):
         return False
-    return running >= _MIN_RUNNING or min(map(len, halves)) >= _MANY_LINES
+    columns_of_lines = [
+        [(box, text_page.get_text_bounded(*box).strip()) for box in sorted(half, key=lambda box: -box.top)]
+        for half in halves
+    ]
+    return all(map(_runs_on, columns_of_lines)) or all(map(_is_even, columns_of_lines))
+
+
+def _runs_on(lines: Sequence[tuple[Box, str]]) -> bool:
+    """Return whether lines fill their column and go on in lower case, with other words than those before."""
+    span = max(box.right for box, _ in lines) - min(box.left for box, _ in lines)
+    full = [box.right - box.left >= _FULL * span for box, _ in lines]
+    going_on = {
+        text.split()[0] for is_full, (_, text) in zip(full, lines[1:], strict=False) if is_full and text[:1].islower()
+    }
+    return sum(full) >= len(full) / 2 and len(going_on) >= _MIN_RUNNING * len(lines)
+
+
+def _is_even(lines: Sequence[tuple[Box, str]]) -> bool:
+    """Return whether there are many lines of words with as many letters as the longest; entries of a table differ."""
+    letters = sorted(sum(map(str.isalpha, text)) for _, text in lines)
+    words = sum(letters) >= sum(len(text) for _, text in lines) / 2
+    return words and len(lines) >= _MANY_LINES and letters[len(lines) // 10] >= _MIN_EVEN * letters[-1]

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 _LINE_HEIGHT = 1.5
 """Height of the strip above a field, in heights of the field, where its label may be."""
 _TICKED = frozenset({"on", "yes", "1", "x", "true", "sí", "si"})
+_HIDDEN = 1 << 1
+_PASSWORD = 1 << 13
 
 
 class FormField(NamedTuple):
@@ -19,15 +21,18 @@ class FormField(NamedTuple):
 
 
 def form_fields(page: Any) -> Iterator[FormField]:
-    """Yield the filled fields of a page of pypdf."""
+    """Yield the filled fields of a page of pypdf, without hidden ones and passwords."""
     for reference in page.get("/Annots") or ():
         annotation = reference.get_object()
-        if annotation.get("/Subtype") != "/Widget":
+        kind = _inherited(annotation, "/FT")
+        is_password = kind == "/Tx" and _flags(_inherited(annotation, "/Ff")) & _PASSWORD
+        if annotation.get("/Subtype") != "/Widget" or _flags(annotation.get("/F")) & _HIDDEN or is_password:
             continue
         value = _inherited(annotation, "/V")
         values = value if isinstance(value, list) else [value]
-        shown = ", ".join(str(item) for item in values if isinstance(item, str) and item != "/Off")
-        is_button = _inherited(annotation, "/FT") == "/Btn"
+        options = _options(annotation)
+        shown = ", ".join(options.get(item, item) for item in values if isinstance(item, str) and item != "/Off")
+        is_button = kind == "/Btn"
         if is_button:
             shown = "" if annotation.get("/AS", "/Off") in ("/Off", "") else shown.removeprefix("/")
             shown = "sí" if shown.lower() in _TICKED else shown
@@ -36,7 +41,9 @@ def form_fields(page: Any) -> Iterator[FormField]:
             yield FormField(
                 name=str(_inherited(annotation, "/TU") or _inherited(annotation, "/T") or ""),
                 value=" ".join(shown.split()),
-                box=tuple(map(float, box)) if box is not None and len(box) == 4 else None,
+                box=(float(box[0]), float(box[1]), float(box[2]), float(box[3]))
+                if box is not None and len(box) == 4
+                else None,
                 is_ticked=is_button,
             )
 
@@ -87,6 +94,22 @@ def _printed(text_page: Any, left: float, bottom: float, right: float, top: floa
     """Return the last line of text inside a box."""
     lines = text_page.get_text_bounded(left, bottom, right, top).splitlines()
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def _options(annotation: Any) -> dict[str, str]:
+    """Return the text that is shown for each value of a list; for buttons, by the names of their states."""
+    options: dict[str, str] = {}
+    for place, entry in enumerate(_inherited(annotation, "/Opt") or ()):
+        option = entry.get_object()
+        if isinstance(option, list) and len(option) == 2:
+            options[str(option[0])] = str(option[1])
+        elif not isinstance(option, list):
+            options[f"/{place}"] = str(option)
+    return options
+
+
+def _flags(value: object) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def _inherited(annotation: Any, key: str) -> Any:

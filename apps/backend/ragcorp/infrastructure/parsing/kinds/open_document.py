@@ -1,7 +1,7 @@
 """OpenDocument: texts, spreadsheets and presentations of LibreOffice."""
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
 from ragcorp.infrastructure.parsing.decoding import clean
@@ -17,9 +17,10 @@ from ragcorp.infrastructure.parsing.limits import check_archive, corrupt, encryp
 
 _NO_TEXT = frozenset({"tracked-changes", "note", "annotation", "forms", "frame", "custom-shape", "sequence-decls"})
 _ASIDE = frozenset({"tracked-changes", "forms", "notes", "note", "annotation"})
-_CELL_TEXT = frozenset({"p", "h", "list"})
 _SPACES = {"tab": " ", "line-break": " ", "s": " "}
 _MOST_REPEATS = 100
+_MOST_REPEATED = 1_000_000
+"""Characters of a file that rows written once for several may add."""
 _MOST_LEVELS = 60
 
 
@@ -65,6 +66,8 @@ class _Document:
         self._invisible: set[str] = set()
         self._levels: dict[str, dict[int, Level]] = {}
         self._lists: dict[str, NumberedList] = {}
+        self._repeatable = _MOST_REPEATED
+        self._open_cells = 0
         for part in (self._master, root):
             for style in part.iter() if part is not None else ():
                 if local(style) in ("list-style", "outline-style"):
@@ -83,19 +86,15 @@ class _Document:
         ]
         return list(dict.fromkeys(filter(None, map(paragraph, found))))
 
-    def blocks(self, container: Element, depth: int = 0) -> Iterator[str]:
-        """Yield the paragraphs, lists and tables of a container in order."""
+    def blocks(self, entries: Iterable[Element], depth: int = 0) -> Iterator[str]:
+        """Yield the paragraphs, lists and tables among the elements in order."""
         if depth > _MOST_LEVELS:
-            yield paragraph(" ".join("".join(container.itertext()).split()))
+            yield paragraph(" ".join(" ".join("".join(entry.itertext()) for entry in entries).split()))
             return
-        for entry in container:
+        for entry in entries:
             name = local(entry)
             if name == "h":
-                level = (
-                    int(attribute(entry, "outline-level", "1"))
-                    if attribute(entry, "outline-level", "1").isdecimal()
-                    else 1
-                )
+                level = _number(entry, "outline-level", 1)
                 label = self._label("Outline", level - 1)
                 yield f"{'#' * min(level, 6)} {label}{_text(entry)}"
                 yield from self._beside(entry, depth)
@@ -105,7 +104,8 @@ class _Document:
             elif name == "list":
                 yield from self._list(entry, attribute(entry, "style-name"), depth)
             elif name == "table":
-                yield table(self._rows(entry))
+                rows = self._rows(entry, depth)
+                yield _in_line(rows) if self._open_cells else table(rows)
             elif name == "object":
                 yield from self._object(entry)
             elif name not in _ASIDE and attribute(entry, "display") != "none":
@@ -122,23 +122,25 @@ class _Document:
         items: list[str] = []
         for item in element:
             inner: list[str] = []
-            label = self._label(style, level) if numbered and local(item) == "list-item" else "- "
+            start = _number(item, "start-value", 0)
+            label = self._label(style, level, start) if numbered and local(item) == "list-item" else "- "
             for entry in item:
                 if local(entry) == "list":
                     inner += self._list(entry, attribute(entry, "style-name") or style, depth + 1, level + 1)
                 else:
-                    holder = Element("item")
-                    holder.append(entry)
-                    inner += [block for block in self.blocks(holder, depth + 1) if block]
+                    inner += filter(None, self.blocks([entry], depth + 1))
             if inner:
                 items.append("\n\n".join([("" if inner[0].startswith("#") else label or "- ") + inner[0], *inner[1:]]))
         yield from items
 
-    def _label(self, style: str, level: int) -> str:
+    def _label(self, style: str, level: int, start: int = 0) -> str:
         levels = self._levels.get(style)
         if not levels:
             return ""
-        label = self._lists.setdefault(style, NumberedList(levels=levels)).advance(level)
+        numbers = self._lists.setdefault(style, NumberedList(levels=levels))
+        if start:
+            numbers.reached[level] = start - 1
+        label = numbers.advance(level)
         return f"{label} " if label else ""
 
     def _beside(self, element: Element, depth: int) -> Iterator[str]:
@@ -153,7 +155,7 @@ class _Document:
                 yield from self.blocks(entry, depth + 1)
 
     def _object(self, entry: Element) -> Iterator[str]:
-        """Yield the table of a chart, or a formula."""
+        """Yield a formula, or the titles and the table of a chart; a chart in a sheet shows what the sheet has."""
         name = posixpath.normpath(attribute(entry, "href"))
         root = self._package.xml(f"{name}/content.xml")
         if root is not None and local(root) == "math":
@@ -162,7 +164,7 @@ class _Document:
         for part in root.iter() if root is not None else ():
             if local(part) == "title":
                 yield paragraph(" ".join(map(_text, children(part, "p"))))
-            elif local(part) == "table":
+            elif local(part) == "table" and not self._open_cells:
                 yield table(self._rows(part))
 
     def sheets(self, content: Element) -> Iterator[str]:
@@ -172,24 +174,37 @@ class _Document:
                 self.hidden.append(name)
             else:
                 yield sheet_section(name, self._rows(sheet))
+                for shapes in children(sheet, "shapes"):
+                    yield self._inside(shapes)
 
-    def _rows(self, element: Element) -> Iterator[list[str]]:
+    def _rows(self, element: Element, depth: int = 0) -> Iterator[list[str]]:
         for entry in element:
             if local(entry) == "table-row":
-                yield list(self._cells(entry))
+                cells = list(self._cells(entry, depth))
+                yield cells
+                length = sum(map(len, cells))
+                repeats = (
+                    min(_number(entry, "number-rows-repeated", 1) - 1, self._repeatable // length) if length else 0
+                )
+                self._repeatable -= repeats * length
+                yield from [cells] * repeats
             elif local(entry) in ("table-rows", "table-header-rows", "table-row-group"):
-                yield from self._rows(entry)
+                yield from self._rows(entry, depth)
 
-    def _cells(self, row: Element) -> Iterator[str]:
+    def _cells(self, row: Element, depth: int) -> Iterator[str]:
         for cell in row:
             if local(cell) in ("table-cell", "covered-table-cell"):
-                holder = Element("cell")
-                holder.extend(entry for entry in cell if local(entry) in _CELL_TEXT)
-                text = " ".join(self.blocks(holder)) if local(cell) == "table-cell" else ""
+                text = self._inside(cell, depth) if local(cell) == "table-cell" else ""
                 for annotation in children(cell, "annotation"):
                     text += f" ({_comment(annotation)})"
-                repeats = attribute(cell, "number-columns-repeated", "1")
-                yield from [text.strip()] * (min(int(repeats), _MOST_REPEATS) if repeats.isdecimal() else 1)
+                yield from [text.strip()] * min(_number(cell, "number-columns-repeated", 1), _MOST_REPEATS)
+
+    def _inside(self, element: Element, depth: int = 0) -> str:
+        """Return what a cell holds, or lies upon a sheet, on one line."""
+        self._open_cells += 1
+        text = " ".join(filter(None, self.blocks(element, depth + 1)))
+        self._open_cells -= 1
+        return text
 
     def slide(self, page: Element) -> Iterator[str]:
         """Yield the title of a slide, its text and its notes."""
@@ -197,9 +212,8 @@ class _Document:
         titles = [frame for frame in frames if attribute(frame, "class") == "title"]
         for frame in titles:
             yield "## " + " ".join(filter(None, self.blocks(frame)))
-        holder = Element("page")
-        holder.extend(frame for frame in frames if frame not in titles and local(frame) != "notes")
-        yield from self.blocks(holder)
+        yield from self.blocks(frame for frame in frames if frame not in titles and local(frame) != "notes")
+        yield from (paragraph(_comment(entry)) for entry in children(page, "annotation"))
         for notes in children(page, "notes"):
             yield from self.blocks(notes)
 
@@ -208,14 +222,14 @@ def _levels(style: Element) -> dict[int, Level]:
     """Return the numbered levels of a list."""
     levels: dict[int, Level] = {}
     for entry in style:
-        form, level = attribute(entry, "num-format"), attribute(entry, "level", "1")
-        if local(entry).endswith(("level-style-number", "outline-level-style")) and form and level.isdecimal():
-            first = max(1, int(level) - int(attribute(entry, "display-levels", "1")) + 1)
-            template = ".".join(f"%{number}" for number in range(first, int(level) + 1))
-            levels[int(level) - 1] = Level(
+        form, level = attribute(entry, "num-format"), _number(entry, "level", 1)
+        if local(entry).endswith(("level-style-number", "outline-level-style")) and form:
+            first = max(1, level - _number(entry, "display-levels", 1) + 1)
+            template = ".".join(f"%{number}" for number in range(first, min(level, 10) + 1))
+            levels[level - 1] = Level(
                 format=form,
                 template=attribute(entry, "num-prefix") + template + attribute(entry, "num-suffix"),
-                start=int(attribute(entry, "start-value", "1")),
+                start=_number(entry, "start-value", 1),
             )
     return levels
 
@@ -244,3 +258,12 @@ def _note(body: Element | None) -> str:
 def _comment(annotation: Element) -> str:
     author = next((part.text or "" for part in children(annotation, "creator")), "")
     return comment(author, " ".join(map(_text, children(annotation, "p"))))
+
+
+def _in_line(rows: Iterable[list[str]]) -> str:
+    return "; ".join(", ".join(filter(None, row)) for row in rows)
+
+
+def _number(element: Element, name: str, default: int) -> int:
+    text = attribute(element, name)
+    return int(text) if text.isdecimal() and len(text) < 8 else default

@@ -37,12 +37,19 @@ class Package:
         """Return the root of a part; None if the package lacks it."""
         return fromstring(self.bytes_of(name)) if name in self._known else None  # noqa: S314 - see the import
 
+    def _relations(self, part: str) -> Iterator[Element]:
+        folder, name = posixpath.split(part)
+        yield from self.xml(posixpath.join(folder, "_rels", f"{name}.rels")) or ()
+
+    def relation_ids(self, part: str) -> set[str]:
+        """Return the identifiers of all relations of a part."""
+        return {entry.get("Id", "") for entry in self._relations(part)}
+
     def relations(self, part: str = "") -> dict[str, Relation]:
         """Return the relations of a part, or of the package, to parts that exist, by identifier."""
-        folder, name = posixpath.split(part)
-        root = self.xml(posixpath.join(folder, "_rels", f"{name}.rels"))
+        folder = posixpath.dirname(part)
         found: dict[str, Relation] = {}
-        for entry in root if root is not None else ():
+        for entry in self._relations(part):
             target = posixpath.normpath(posixpath.join("/", folder, unquote(entry.get("Target", "")))).lstrip("/")
             if entry.get("TargetMode") != "External" and target in self._known:
                 found[entry.get("Id", "")] = Relation(entry.get("Type", "").rpartition("/")[2], target)
@@ -62,6 +69,12 @@ class Package:
         for relation in self.relations(part).values():
             if relation.kind == kind and (root := self.xml(relation.target)) is not None:
                 yield root
+
+    def embedded(self, folder: str) -> int:
+        """Return how many files are embedded in an Office document, without the data of its charts."""
+        charts = (name for name in self.names if re.match(rf"{folder}/charts/[^/]+\.xml$", name))
+        data = {relation.target for chart in charts for relation in self.relations(chart).values()}
+        return sum(1 for name in self.names if re.match(rf"{folder}/embeddings/[^/]+$", name) and name not in data)
 
     def count(self, pattern: str) -> int:
         """Return how many part names match the pattern."""

@@ -8,13 +8,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
-from ragcorp.domain.exceptions import UnreadableDocumentError
 from ragcorp.infrastructure.parsing.decoding import clean
 from ragcorp.infrastructure.parsing.extraction import shielded
 from ragcorp.infrastructure.parsing.kinds.form_fields import FormField, filled, form_fields, printed_labels
 from ragcorp.infrastructure.parsing.kinds.labels import comment
 from ragcorp.infrastructure.parsing.kinds.pdf_text import text_layer
-from ragcorp.infrastructure.parsing.kinds.reading import Reading, Unread, read_members, unread
+from ragcorp.infrastructure.parsing.kinds.reading import Parts, Reading, Unread, unread
+from ragcorp.infrastructure.parsing.kinds.scans import (
+    LITTLE_TEXT,
+    name_of,
+    not_recognized,
+    pictured_pages,
+    with_recognized,
+)
 from ragcorp.infrastructure.parsing.page_text import join_pages
 
 _EMPTY_TITLES = frozenset(
@@ -33,7 +39,7 @@ class _Extras:
     fields: dict[int, list[FormField]] = field(default_factory=dict)
     lines: dict[int, list[str]] = field(default_factory=dict)
     blank: set[int] = field(default_factory=set)
-    files: list[SourceFile] = field(default_factory=list)
+    parts: Parts = field(default_factory=lambda: Parts(kind=UnreadKind.ATTACHMENT))
     unread: Unread = ()
 
 
@@ -41,8 +47,10 @@ def read_pdf(file: SourceFile, reading: Reading) -> ParsedText:
     """Read the text layer page by page, with the values of form fields at their labels, and comments at the end."""
     with shielded("PDF"):
         found = text_layer(file.content, max_characters=reading.max_characters)
-    empty = [number for number, page in enumerate(found.pages) if not clean(page).strip()]
-    extras = _extras(file.content, empty)
+    letters = [len(clean(page).strip()) for page in found.pages]
+    extras = _extras(file.content, [number for number, count in enumerate(letters) if not count])
+    scanned = _scanned(file.content, letters, extras)
+    texts, confidences = with_recognized(found.pages, scanned, reading.recognized)
     with shielded("PDF"):
         labels = printed_labels(file.content, extras.fields)
     pages = [
@@ -52,20 +60,33 @@ def read_pdf(file: SourceFile, reading: Reading) -> ParsedText:
                 *extras.lines.get(number, ()),
             ]
         )
-        for number, page in enumerate(found.pages)
+        for number, page in enumerate(texts)
     ]
     text, starts = join_pages(pages, set(map(clean, found.headings)))
-    sections, left_out = read_members(extras.files, reading, UnreadKind.ATTACHMENT)
-    text = "\n\n".join([text, *map(clean, sections)])
+    if not clean(text).strip() and extras.parts.files:
+        text = clean("Attachments: " + ", ".join(extras.parts.names))
     if not clean(text).strip():
-        raise UnreadableDocumentError(
-            "The PDF has no text layer: its pages are images (a scan).",
-            field="content",
-            remedy="Run OCR on it, for example with ocrmypdf, and ingest the result.",
-        )
-    scanned = [str(number + 1) for number in empty if number not in extras.blank]
-    left_out = unread(UnreadKind.PAGE, *scanned) + extras.unread + left_out
-    return ParsedText(text=text, title=real_title(found.title), page_starts=starts, unread=left_out)
+        if not reading.recognizes:
+            raise not_recognized("The PDF has no text layer: its pages are pictures")
+        text = name_of(file)
+    places = [str(page) for page in scanned if page not in confidences]
+    return ParsedText(
+        text=text,
+        title=real_title(found.title),
+        page_starts=starts,
+        scanned=scanned,
+        recognized=confidences,
+        unread=unread(UnreadKind.PAGE, *places) + extras.unread + extras.parts.unread,
+        parts=tuple(extras.parts.files),
+    )
+
+
+def _scanned(data: bytes, letters: list[int], extras: _Extras) -> tuple[int, ...]:
+    """Return the pages (from 1) that are pictures of text, maybe with a little text over them."""
+    with shielded("PDF"):
+        pictured = pictured_pages(data, [number for number, count in enumerate(letters) if 0 < count <= LITTLE_TEXT])
+    bare = [number for number, count in enumerate(letters) if not count and number not in extras.blank]
+    return tuple(number + 1 for number in sorted([*bare, *pictured]))
 
 
 def _extras(data: bytes, empty: list[int]) -> _Extras:
@@ -88,7 +109,8 @@ def _extras(data: bytes, empty: list[int]) -> _Extras:
                 if number in empty and not _PAINTS.search(_drawing(page)):
                     extras.blank.add(number)
             for name, contents in reader.attachments.items():
-                extras.files += [SourceFile(content=content, media_type="", filename=name) for content in contents]
+                for content in contents:
+                    extras.parts.add(name, content)
         except Exception:  # noqa: BLE001 - pypdf raises whatever comes up in a file that PDFium reads
             extras.unread = unread(UnreadKind.ANNOTATION, count=1)
     return extras
@@ -115,5 +137,5 @@ def _clean_page(page: str) -> str:
 def real_title(title: str | None) -> str | None:
     """Return the title of the file's properties, unless a program put a file name or a stock phrase there."""
     plain = " ".join((title or "").split())
-    made_up = plain.lower() in _EMPTY_TITLES or re.search(r"\.\w{2,4}$|^Microsoft \w+ - ", plain)
+    made_up = plain.lower() in _EMPTY_TITLES or re.search(r"\.[^\W\d]{2,4}$|^Microsoft \w+ - ", plain)
     return plain if plain and not made_up else None

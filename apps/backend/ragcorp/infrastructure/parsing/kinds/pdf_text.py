@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ragcorp.infrastructure.parsing.kinds.columns import in_columns
+from ragcorp.infrastructure.parsing.kinds.pdf_tables import Box, Line, PageTables, is_cut
 from ragcorp.infrastructure.parsing.limits import too_large
 
 _LINE = re.compile(r"[^\r\n]*\S[^\r\n]*")
@@ -18,10 +19,17 @@ _LARGER = 1.09
 _MOST_BOLD = 0.3
 """Where more of the text is bold, bold lines are no headings."""
 _NAME_BYTES = 200
+_MOST_BOXES = 3_000
+"""On a page with more of them neither columns nor tables are looked for."""
 
 
 class _Style(NamedTuple):
     height: float
+    bold: bool
+
+
+class _Letter(NamedTuple):
+    box: Box
     bold: bool
 
 
@@ -37,7 +45,8 @@ def text_layer(data: bytes, *, max_characters: int) -> TextLayer:
     import pypdfium2
 
     layer = TextLayer()
-    lines: list[tuple[str, _Style]] = []
+    styles: list[tuple[str, _Style]] = []
+    tables = PageTables()
     with pypdfium2.PdfDocument(data) as document:
         layer.title = document.get_metadata_value("Title")
         size = 0
@@ -52,36 +61,44 @@ def text_layer(data: bytes, *, max_characters: int) -> TextLayer:
             size += len(text)
             if size > max_characters:
                 raise too_large(max_characters)
-            lines += _lines(text, text_page)
-            layer.pages.append(in_columns(page, text_page) or text)
+            lines = list(_lines(text, text_page))
+            count = text_page.count_rects()
+            boxes = [Box(*text_page.get_rect(index)) for index in range(count if count <= _MOST_BOXES else 0)]
+            styles += [
+                (line.text, style._replace(bold=style.bold and not is_cut(line, boxes))) for line, style in lines
+            ]
+            ordered = in_columns(boxes, page, text_page)
+            if ordered is None:
+                ordered = tables.text([line for line, _ in lines], boxes, page, text_page)
+            layer.pages.append(text if ordered is None else ordered)
             text_page.close()
             page.close()
-    layer.headings = _headings(lines)
+    layer.headings = _headings(styles)
     return layer
 
 
-def _lines(text: str, text_page: Any) -> Iterator[tuple[str, _Style]]:
+def _lines(text: str, text_page: Any) -> Iterator[tuple[Line, _Style]]:
     """Yield the lines with the height of a letter and whether they are bold from their first letter to their last."""
     for found in _LINE.finditer(text):
         line = found.group().strip()
-        first = _style(text_page, text.index(line, found.start()))
-        last = first
-        if len(line) <= _MOST_HEADING:
-            last = _style(text_page, found.start() + len(found.group().rstrip()) - 1)
-        yield line, _Style(min(first.height, last.height), first.bold and last.bold)
+        start = text.index(line, found.start())
+        first, last = _letter(text_page, start), _letter(text_page, start + len(line) - 1)
+        box = Box(first.box.left, first.box.bottom, last.box.right, first.box.top)
+        height = min(first.box.top - first.box.bottom, last.box.top - last.box.bottom)
+        yield Line(line, box), _Style(round(height, 1), first.bold and last.bold)
 
 
-def _style(text_page: Any, offset: int) -> _Style:
+def _letter(text_page: Any, offset: int) -> _Letter:
     import pypdfium2.raw
 
     index = pypdfium2.raw.FPDFText_GetCharIndexFromTextIndex(text_page, offset)
     try:
-        _, bottom, _, top = text_page.get_charbox(index, loose=True)
+        box = Box(*text_page.get_charbox(index, loose=True))
     except pypdfium2.PdfiumError:
-        return _Style(0.0, False)
+        return _Letter(Box(0.0, 0.0, 0.0, 0.0), False)
     name = ctypes.create_string_buffer(_NAME_BYTES)
     pypdfium2.raw.FPDFText_GetFontInfo(text_page, index, name, _NAME_BYTES, None)
-    return _Style(round(top - bottom, 1), bool(_BOLD.search(name.value)))
+    return _Letter(box, bool(_BOLD.search(name.value)))
 
 
 def _headings(lines: list[tuple[str, _Style]]) -> set[str]:

@@ -1,9 +1,13 @@
-"""What a reader of one kind of file is given."""
+"""What a reader of one kind of file is given, and what it collects besides the text."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind, UnreadPart
+from ragcorp.domain.files.part_names import part_name
+from ragcorp.domain.recognition import RecognizedPage
+from ragcorp.infrastructure.parsing import media_types
+from ragcorp.infrastructure.parsing.limits import MAX_PART_BYTES, MAX_PARTS
 
 Unread = tuple[UnreadPart, ...]
 _MOST_PLACES = 50
@@ -11,10 +15,14 @@ _MOST_PLACES = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """``member`` reads a file inside the file; None if it cannot be read."""
+    """What a reader needs to know besides the file.
+
+    ``recognizes``: scanned pages are recognised later. ``recognized``: those that were, by number (from 1).
+    """
 
     max_characters: int
-    member: Callable[[SourceFile], ParsedText | None]
+    recognizes: bool = False
+    recognized: Mapping[int, RecognizedPage] = field(default_factory=dict)
 
 
 Reader = Callable[[SourceFile, Reading], ParsedText]
@@ -26,19 +34,40 @@ def unread(kind: UnreadKind, *places: str, count: int | None = None) -> Unread:
     return (UnreadPart(kind=kind, count=number, places=places[:_MOST_PLACES]),) if number else ()
 
 
-def read_members(files: list[SourceFile], reading: Reading, kind: UnreadKind) -> tuple[list[str], Unread]:
-    """Return a section for each file that can be read, headed by its name, and what is left out."""
-    sections: list[str] = []
-    left_out: list[str] = []
-    parts: Unread = ()
-    size = 0
-    for file in files:
-        name = file.filename or file.media_type
-        found = reading.member(file) if size <= reading.max_characters else None
-        if found is None:
-            left_out.append(name)
-            continue
-        size += len(found.text)
-        sections.append(f"# {name}\n\n{found.text.strip()}")
-        parts += found.unread
-    return sections, unread(kind, *left_out) + parts
+@dataclass(slots=True, kw_only=True)
+class Parts:
+    """Collects the files inside a file, within limits; names those that are left out. ``names``: all, in order."""
+
+    kind: UnreadKind
+    files: list[SourceFile] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, name: str, content: bytes, *, media_type: str = "") -> None:
+        shown = self.named(name, media_type)
+        if self.takes(shown, media_type, len(content)):
+            self.take(shown, content, media_type)
+        else:
+            self.left_out.append(shown)
+
+    def named(self, name: str, media_type: str = "") -> str:
+        """Return the name under which a file is known, and count it."""
+        shown = part_name(name) or f"{self.kind}-{len(self.names) + 1}{media_types.suffix_for(media_type)}"
+        self.names.append(shown)
+        return shown
+
+    def takes(self, name: str, media_type: str, size: int) -> bool:
+        return (
+            0 < size <= MAX_PART_BYTES - self.size
+            and len(self.files) < MAX_PARTS
+            and media_types.known_type(name, media_type) is not None
+        )
+
+    def take(self, name: str, content: bytes, media_type: str = "") -> None:
+        self.size += len(content)
+        self.files.append(SourceFile(content=content, media_type=media_type, filename=name))
+
+    @property
+    def unread(self) -> Unread:
+        return unread(self.kind, *self.left_out)

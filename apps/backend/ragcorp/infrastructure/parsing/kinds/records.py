@@ -1,94 +1,159 @@
-"""Files of records: tables as text, calendars and contacts."""
+"""Calendars and contacts: an entry for each event, task or person."""
 
-import csv
 import html
-import io
 import quopri
 import re
-from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
-from itertools import islice
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import NamedTuple
 
 from ragcorp.domain.documents import ParsedText, SourceFile
-from ragcorp.infrastructure.parsing import media_types
-from ragcorp.infrastructure.parsing.decoding import clean, text_of
+from ragcorp.infrastructure.parsing.decoding import decode, text_of
 from ragcorp.infrastructure.parsing.kinds.markdown import paragraph
 from ragcorp.infrastructure.parsing.kinds.reading import Reading
-from ragcorp.infrastructure.parsing.kinds.sheets import sheet_blocks
 
-_SEPARATOR_LINE = re.compile(r'\A"?sep=(.)"?[^\S\n]*(?:\n|\Z)', re.IGNORECASE)
-_SEPARATORS = (",", ";", "\t", "|")
-_SAMPLE = 64_000
-_SAMPLE_ROWS = 200
-_FOLD = re.compile(r"\r?\n[ \t]")
-_SOFT_BREAK = re.compile(r"=\r?\n")
-_LINE = re.compile(r"(?:[\w-]+\.)?([\w-]+)((?:;[^:\"]*(?:\"[^\"]*\")?)*):(.*)")
-_DATE = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d)(\d\d)\d\dZ?)?")
+_HEAD = re.compile(r'((?:[^":]++|"[^"]*+")*+):')
+_PARAMETER = re.compile(r';([^;="]+)(?:=((?:[^;"]++|"[^"]*+")*+))?')
 _ESCAPE = re.compile(r"\\([\\,;nN])")
-_HEADINGS = ("SUMMARY", "FN")
-_UNSHOWN = frozenset(("BEGIN", "END", "VERSION", "PRODID", "UID", "DTSTAMP", "SEQUENCE", "CALSCALE", "METHOD", "REV"))
-_UNSHOWN |= frozenset(("PHOTO", "LOGO", "KEY", "N", "TRANSP", "CREATED", "LAST-MODIFIED", "ACTION", "TRIGGER"))
-_UNSHOWN |= frozenset(("TZID", "TZOFFSETFROM", "TZOFFSETTO", "TZNAME"))
+_DATE = re.compile(r"(?<!\d)(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d):?\d\d(Z)?)?(?!\d)")
+_DATED = re.compile(r"DT|BDAY|DUE|COMPLETED|ANNIVERSARY|EXDATE|RDATE|RECURRENCE-ID|RRULE|DEATHDATE")
+_FIELDS = re.compile(r"(?<!\\);")
+_UNSHOWN = frozenset(("VERSION", "PRODID", "UID", "DTSTAMP", "SEQUENCE", "CALSCALE", "METHOD", "REV", "CREATED"))
+_UNSHOWN |= frozenset(("PHOTO", "LOGO", "KEY", "SOUND", "N", "FN", "SUMMARY", "TRANSP", "LAST-MODIFIED"))
+_SKIPPED = ("VALARM", "VTIMEZONE")
+_NO_TYPES = frozenset(("", "PREF", "VOICE", "INTERNET", "QUOTED-PRINTABLE", "BASE64", "8BIT"))
+_MOST_HEAD = 200
+"""Characters in which an encoding is looked for, line by line."""
 
 
-def read_csv(file: SourceFile, _: Reading) -> ParsedText:
-    """Return the tables; a first line ``sep=;`` names the separator of Excel."""
-    text = clean(text_of(file))
-    named = _SEPARATOR_LINE.match(text)
-    if named:
-        return ParsedText(text="\n\n".join(sheet_blocks(_rows(text[named.end() :], named.group(1)))))
-    separator = "\t" if file.media_type == media_types.TSV else _separator(text)
-    return ParsedText(text="\n\n".join(sheet_blocks(_rows(text, separator))))
+class _Property(NamedTuple):
+    name: str
+    parameters: dict[str, list[str]]
+
+    def parameter(self, name: str) -> str:
+        return ",".join(self.parameters.get(name, ()))
+
+    value: str
 
 
-def _rows(text: str, separator: str) -> Iterator[list[str]]:
-    csv.field_size_limit(max(len(text), 1))
-    return csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=separator != "\t")
+@dataclass(slots=True, kw_only=True)
+class _Entry:
+    names: dict[str, str] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+    start: date = date.min
+
+    def text(self) -> str:
+        name = next((self.names[key] for key in ("SUMMARY", "FN", "N") if self.names.get(key)), "")
+        return "\n\n".join(filter(None, (name and f"## {name}", "\n".join(self.lines))))
 
 
-def _separator(text: str) -> str:
-    """Return the separator that cuts the most rows into the same number of columns."""
-    sample = text[:_SAMPLE]
-
-    def evenness(separator: str) -> tuple[int, int]:
-        widths = Counter(len(row) for row in islice(_rows(sample, separator), _SAMPLE_ROWS) if row)
-        del widths[1]
-        return max(((rows, width) for width, rows in widths.items()), default=(0, 0))
-
-    return max(_SEPARATORS, key=evenness)
-
-
-def read_records(file: SourceFile, _: Reading) -> ParsedText:
+def read_records(source: SourceFile, _: Reading) -> ParsedText:
     """Return an entry for each event, task or contact: its name as heading, its properties one a line."""
-    text = _FOLD.sub("", _SOFT_BREAK.sub("", text_of(file)))
-    entries: list[list[str]] = []
-    for line in text.splitlines():
-        found = _LINE.match(line)
+    entries: list[_Entry] = []
+    within: list[_Entry | None] = []
+    for line in _lines(text_of(source)):
+        entry = within[-1] if within else None
+        found = _property(line)
         if found is None:
             continue
-        name, parameters, value = found.group(1).upper(), found.group(2).upper(), found.group(3)
-        if name == "BEGIN":
-            entries.append([])
-        if name in _UNSHOWN or name.startswith("X-") or not entries or not value.strip(" ;"):
-            continue
-        if "QUOTED-PRINTABLE" in parameters:
-            value = quopri.decodestring(value.encode()).decode(errors="replace")
-        shown = " ".join(_ESCAPE.sub(lambda found: " " if found.group(1) in "nN" else found.group(1), value).split())
-        shown = (
-            _DATE.sub(_shown_date, shown) if name.startswith("DT") or name in ("BDAY", "DUE", "COMPLETED") else shown
-        )
-        if name in _HEADINGS:
-            entries[-1].insert(0, f"## {shown}")
+        if found.name == "BEGIN":
+            skipped = found.value.strip().upper() in _SKIPPED or (within and entry is None)
+            within.append(None if skipped else _Entry())
+            entries += filter(None, within[-1:])
+        elif found.name == "END":
+            del within[-1:]
+        elif entry is not None:
+            _add(entry, found)
+    return ParsedText(text="\n\n".join(filter(None, (entry.text() for entry in entries))))
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yield whole properties. A line goes on behind a blank, in quoted-printable also behind an equals sign."""
+    pieces: list[str] = []
+    for line in text.replace("\r\n", "\n").split("\n"):
+        if (
+            pieces
+            and pieces[-1].endswith("=")
+            and "QUOTED-PRINTABLE" in pieces[0][:_MOST_HEAD].partition(":")[0].upper()
+        ):
+            pieces[-1] = pieces[-1][:-1]
+            pieces.append(line)
+        elif pieces and line.startswith((" ", "\t")):
+            pieces.append(line[1:])
         else:
-            entries[-1].append(paragraph(f"{name.capitalize()}: {html.unescape(shown)}"))
-    return ParsedText(text="\n\n".join("\n\n".join([*entry[:1], "\n".join(entry[1:])]) for entry in entries if entry))
+            yield "".join(pieces)
+            pieces = [line]
+    yield "".join(pieces)
+
+
+def _property(line: str) -> _Property | None:
+    head = _HEAD.match(line)
+    if head is None:
+        return None
+    name = head[1].partition(";")[0]
+    parameters: dict[str, list[str]] = {}
+    for key, value in _PARAMETER.findall(head[1][len(name) :]):
+        parameters.setdefault(key.upper() if value else "TYPE", []).append(value.replace('"', "") or key)
+    found = _Property(name.rpartition(".")[2].strip().upper(), parameters, line[head.end() :])
+    encoding = (found.parameter("ENCODING") or found.parameter("TYPE")).upper()
+    if "QUOTED-PRINTABLE" in encoding:
+        text = decode(quopri.decodestring(found.value.encode()), declared=found.parameter("CHARSET"))
+        return found._replace(value=text)
+    return None if encoding in ("B", "BASE64") else found
+
+
+def _add(entry: _Entry, found: _Property) -> None:
+    name = found.name
+    fields = [_plain(part) for part in _FIELDS.split(found.value)]
+    shown = ", ".join(filter(None, fields)) if name in ("ADR", "ORG") else _plain(found.value)
+    if name == "N":
+        family, given, *others = *fields, "", ""
+        entry.names[name] = " ".join(filter(None, (given, *others[:1], family)))
+    elif name in ("FN", "SUMMARY"):
+        entry.names[name] = shown
+    if name in _UNSHOWN or name.startswith("X-") or not shown.strip(" ;"):
+        return
+    types = [word for word in found.parameter("TYPE").split(",") if word.upper() not in _NO_TYPES]
+    label = name.capitalize() + (f" ({', '.join(types).lower()})" if types and name in ("TEL", "EMAIL", "ADR") else "")
+    if name in ("ATTENDEE", "ORGANIZER"):
+        shown = _person(found, shown)
+    elif name == "DTEND" and (last := _last_day(entry.start, shown)):
+        shown = last
+    elif _DATED.match(name):
+        entry.start = (name == "DTSTART" and _day(shown)) or entry.start
+        shown = _DATE.sub(_shown_date, shown)
+    entry.lines.append(paragraph(f"{label}: {html.unescape(shown)}"))
+
+
+def _plain(value: str) -> str:
+    return " ".join(_ESCAPE.sub(lambda found: " " if found[1] in "nN" else found[1], value).split())
+
+
+def _person(found: _Property, address: str) -> str:
+    name, address = found.parameter("CN"), re.sub(r"^mailto:", "", address, flags=re.IGNORECASE)
+    shown = f"{name} ({address})" if name and name != address else address
+    return ", ".join(filter(None, (shown, found.parameter("PARTSTAT").lower().replace("-", " "))))
+
+
+def _day(value: str) -> date | None:
+    found = _DATE.match(value)
+    try:
+        return date(*map(int, found.groups()[:3])) if found else None
+    except ValueError:
+        return None
+
+
+def _last_day(start: date, end: str) -> str | None:
+    """Return the last of whole days: their end is the day after."""
+    day = _day(end)
+    if day is None or "T" in end or day == date.min:
+        return None
+    return f"{max(day - timedelta(days=1), start):%d/%m/%Y}"
 
 
 def _shown_date(found: re.Match[str]) -> str:
-    year, month, day, hour, minute = found.groups()
-    try:
-        datetime(int(year), int(month), int(day))  # noqa: DTZ001 - checks the numbers only
-    except ValueError:
-        return found.group()
-    return f"{day}/{month}/{year}" + (f" {hour}:{minute}" if hour else "")
+    year, month, day, hour, minute, utc = found.groups()
+    if _day(found[0]) is None:
+        return found[0]
+    return f"{day}/{month}/{year}" + (f" {hour}:{minute}" if hour else "") + (" UTC" if utc else "")

@@ -52,7 +52,7 @@ def read_pptx(file: SourceFile, reading: Reading) -> ParsedText:
     left_out = unread(UnreadKind.IMAGE, count=package.count(r"^ppt/media/.*\.(?:png|jpe?g|gif|bmp|tiff?|emf|wmf|svg)$"))
     left_out += unread(
         UnreadKind.EMBEDDED_OBJECT,
-        count=package.count(r"^ppt/(?:media/.*\.(?:mp\d|m4\w|wmv|avi|mov|wav)|embeddings/.*\.bin)$"),
+        count=package.count(r"^ppt/media/.*\.(?:mp\d|m4\w|wmv|avi|mov|wav)$") + package.embedded("ppt"),
     )
     return ParsedText(
         text=parsed.text,
@@ -92,12 +92,24 @@ def _blocks(package: Package, name: str, root: Element) -> Iterator[str]:
             lines = paragraphs(entry)
             yield from [f"## {' '.join(lines)}"] if place in _TITLES and lines else map(paragraph, lines)
         elif kind == "tbl":
-            yield table([" ".join(paragraphs(cell)) for cell in children(row, "tc")] for row in children(entry, "tr"))
+            yield table(_rows(entry))
         elif kind in ("chart", "relIds"):
             relation = relations.get(attribute(entry, "dm" if kind == "relIds" else "id"))
             part = package.xml(relation.target) if relation is not None else None
             if part is not None:
                 yield from [table(chart_rows(part))] if kind == "chart" else map(paragraph, diagram_lines(part))
+
+
+def _rows(element: Element) -> Iterator[list[str]]:
+    """Yield the rows of a table; what is merged over several of them stands in each."""
+    above: list[str] = []
+    for row in children(element, "tr"):
+        cells = [" ".join(paragraphs(cell)) for cell in children(row, "tc")]
+        for place, cell in enumerate(children(row, "tc")):
+            if attribute(cell, "vMerge") in ("1", "true") and place < len(above):
+                cells[place] = above[place]
+        yield cells
+        above = cells
 
 
 def _placeholder(shape: Element) -> str:

@@ -13,7 +13,7 @@ from ragcorp.infrastructure.parsing.kinds.html_layout import unwrap_layouts
 from ragcorp.infrastructure.parsing.kinds.mending import mend
 from ragcorp.infrastructure.parsing.kinds.reading import Reading, unread
 
-_META_CHARSET = re.compile(rb"charset\s{0,9}=\s{0,9}[\"']?\s{0,9}([\w.:-]{1,40})", re.IGNORECASE)
+_META_CHARSET = re.compile(rb"(?:charset|encoding)\s{0,9}=\s{0,9}[\"']?\s{0,9}([\w.:-]{1,40})", re.IGNORECASE)
 _TAG = re.compile(r"<!--|<(/?)([a-z][a-z0-9]*)\b((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>", re.IGNORECASE)
 _OMITTED = frozenset({"meta", "link", "base"})
 _RAW = frozenset({"script", "style", "template", "math"})
@@ -31,7 +31,11 @@ _MOST_MISNESTED = 8
 _VALUE = re.compile(r"\bvalue\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
 _UNSHOWN_INPUT = re.compile(r"\btype\s*=\s*[\"']?(?:hidden|password|image|file)\b", re.IGNORECASE)
 _BOX = re.compile(r"\btype\s*=\s*[\"']?(?:checkbox|radio)\b", re.IGNORECASE)
-_CHECKED = re.compile(r"(?<![\w-])checked\b(?!-)", re.IGNORECASE)
+_CHOSEN = re.compile(r"(?<![\w-])(?:checked|selected)\b(?!-)", re.IGNORECASE)
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_OPTION = re.compile(r"<option\b((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>([^<]*)", re.IGNORECASE)
+_END_OF_LIST = re.compile(r"</(?:select|datalist)\s*>", re.IGNORECASE)
+_MULTIPLE = re.compile(r"(?<![\w-])multiple\b", re.IGNORECASE)
 _RAISED = re.compile(r"<(sup|sub)\b[^<>]*>([\d+\-()n]{1,12})</\1\s*>", re.IGNORECASE)
 _SIGNS = {
     "sup": str.maketrans("0123456789+-()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ"),
@@ -66,6 +70,7 @@ def html_to_markdown(source: str) -> tuple[str, str | None]:
 def _shown(source: str) -> Iterator[str]:
     """Yield the source with the values of inputs and formulas as text, without head tags (they become front matter)."""
     position = 0
+    last_list = max((end.start() for end in _END_OF_LIST.finditer(source)), default=0)
     while found := _TAG.search(source, position):
         yield source[position : found.start()]
         position = found.end()
@@ -81,6 +86,11 @@ def _shown(source: str) -> Iterator[str]:
             position = end.end() if end else len(source)
         elif name == "input":
             yield _shown_value(rest)
+        elif name in ("select", "datalist") and not closes and position <= last_list:
+            end = _END_OF_LIST.search(source, position)
+            inner = source[position : end.start() if end else position]
+            position = end.end() if end else position
+            yield _shown_options(rest, inner) if name == "select" else ""
         elif name == "hr":  # kreuzberg takes the text before a rule for a heading
             yield "<br>"
         elif name in _RENAMED:
@@ -123,6 +133,19 @@ def _gap(name: str) -> str:
 
 def _shown_value(attributes: str) -> str:
     if _BOX.search(attributes):
-        return " ☒ " if _CHECKED.search(attributes) else " ☐ "
+        return " ☒ " if _is_chosen(attributes) else " ☐ "
     value = None if _UNSHOWN_INPUT.search(attributes) else _VALUE.search(attributes)
     return f" {next(filter(None, value.groups()), '')} " if value else ""
+
+
+def _shown_options(attributes: str, inner: str) -> str:
+    """Return the options of a list that are chosen, else the first one."""
+    options = _OPTION.findall(inner)
+    chosen = [text.strip() for marks, text in options if _is_chosen(marks)]
+    if not chosen and not _MULTIPLE.search(_QUOTED.sub("", attributes)):
+        chosen = [text.strip() for _, text in options[:1]]
+    return f" {', '.join(filter(None, chosen))} "
+
+
+def _is_chosen(attributes: str) -> bool:
+    return bool(_CHOSEN.search(_QUOTED.sub("", attributes)))

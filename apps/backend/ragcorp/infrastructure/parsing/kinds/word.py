@@ -1,16 +1,21 @@
 """Word documents."""
 
 import io
+import posixpath
 import re
 import zipfile
 from collections.abc import Iterator
 from xml.etree.ElementTree import SubElement, tostring
 
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
+from ragcorp.domain.exceptions import UnreadableDocumentError
+from ragcorp.infrastructure.parsing import media_types
+from ragcorp.infrastructure.parsing.decoding import text_of
 from ragcorp.infrastructure.parsing.extraction import shielded
 from ragcorp.infrastructure.parsing.kinds.charts import chart_rows, diagram_lines
 from ragcorp.infrastructure.parsing.kinds.formulas import formula
-from ragcorp.infrastructure.parsing.kinds.labels import comment, note, note_in_text
+from ragcorp.infrastructure.parsing.kinds.labels import PAGE_NUMBER, comment, note, note_in_text
+from ragcorp.infrastructure.parsing.kinds.markdown import paragraph
 from ragcorp.infrastructure.parsing.kinds.numbering import Level, NumberedList
 from ragcorp.infrastructure.parsing.kinds.package import (
     ASIDE,
@@ -24,7 +29,8 @@ from ragcorp.infrastructure.parsing.kinds.package import (
     within,
 )
 from ragcorp.infrastructure.parsing.kinds.reading import Reading, unread
-from ragcorp.infrastructure.parsing.kinds.web import html_to_markdown
+from ragcorp.infrastructure.parsing.kinds.rtf import read_rtf
+from ragcorp.infrastructure.parsing.kinds.web import html_to_markdown, read_html
 from ragcorp.infrastructure.parsing.kinds.word_tables import simplify_tables
 from ragcorp.infrastructure.parsing.limits import check_office_archive, corrupt
 
@@ -36,8 +42,10 @@ _STYLES = "\n".join(
         for level in range(1, 7)
     ]
 )
-_PAGE_NUMBER = re.compile(r"(?:p[áa]g(?:ina|\.)?|page)?\s*\d*\s*(?:(?:de|of|/)\s*\d*)?", re.IGNORECASE)
 _READ_THROUGH = frozenset({"fldSimple", "oMathPara", "moveTo", "bdo", "dir", "ruby", "rubyBase", "rt"})
+_MARK = "\ue000{}\ue001"
+_MARKS = re.compile(r"^\ue000(\d+)\ue001$|\ue000(\d+)\ue001", re.MULTILINE)
+_REFERENCES = ("/relationships}id", "/relationships}embed", "/relationships}link")
 _NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes", "commentReference": "comments"}
 
 
@@ -47,18 +55,52 @@ def read_docx(file: SourceFile, reading: Reading) -> ParsedText:
     Mammoth loses numbers, formulas, charts, comments, heads and feet, and puts notes at the end: they are written
     into the text before.
     """
+    return _read(file, reading, with_chunks=True)
+
+
+def _read(file: SourceFile, reading: Reading, *, with_chunks: bool) -> ParsedText:
     check_office_archive(file.content, "Word", reading.max_characters)
     with shielded("Word"):
         import mammoth
 
         package = Package(file.content)
-        prepared = _Document(package).prepared()
+        document = _Document(package)
+        prepared = document.prepared()
         without_images = mammoth.images.img_element(lambda _: {"src": ""})
         converted = mammoth.convert_to_html(prepared, convert_image=without_images, style_map=_STYLES)
         source = str(converted.value)
+        chunks = [_chunk(package, name, reading if with_chunks else None) for name in document.chunks]
+    lost = [posixpath.basename(name) for name, chunk in zip(document.chunks, chunks, strict=True) if chunk is None]
     left_out = unread(UnreadKind.IMAGE, count=package.count(r"^word/media/"))
-    left_out += unread(UnreadKind.EMBEDDED_OBJECT, count=package.count(r"^word/embeddings/.*\.bin$"))
-    return ParsedText(text=html_to_markdown(source)[0], unread=left_out)
+    left_out += unread(UnreadKind.EMBEDDED_OBJECT, *lost, count=len(lost) + package.embedded("word"))
+    for chunk in chunks:
+        left_out += chunk.unread if chunk is not None else ()
+
+    def placed(found: re.Match[str]) -> str:
+        place = int(found[1] or found[2])
+        chunk = chunks[place] if place < len(chunks) else None
+        text = chunk.text if chunk is not None else ""
+        return text if found[1] else " ".join(text.split())
+
+    return ParsedText(text=_MARKS.sub(placed, html_to_markdown(source)[0]), unread=left_out)
+
+
+def _chunk(package: Package, name: str, reading: Reading | None) -> ParsedText | None:
+    """Return a file that the document shows as a part of its text; None if it cannot be read."""
+    media_type = media_types.known_type(name, None)
+    file = SourceFile(content=package.bytes_of(name), media_type=media_type or "", filename=posixpath.basename(name))
+    if reading is None or media_types.is_code(name):
+        return None
+    try:
+        if media_type == media_types.PLAIN:
+            return ParsedText(text=paragraph(text_of(file)))
+        if media_type == media_types.HTML:
+            return read_html(file, reading)
+        if media_type == media_types.RTF:
+            return read_rtf(file, reading)
+        return _read(file, reading, with_chunks=False) if media_type == media_types.DOCX else None
+    except UnreadableDocumentError:
+        return None
 
 
 class _Document:
@@ -73,6 +115,8 @@ class _Document:
         self._root = root
         self._namespace = root.tag.rpartition("}")[0] + "}"
         self._relations = package.relations(self._name)
+        self._relation_ids = package.relation_ids(self._name)
+        self.chunks: list[str] = []
         self._notes = {
             (kind, attribute(note, "id")): note
             for kind in _NOTES.values()
@@ -84,6 +128,12 @@ class _Document:
         """Return a package for mammoth: without pictures, with the text that it does not look for."""
         numbering = next(self._package.related(self._name, "numbering"), None)
         styles = next(self._package.related(self._name, "styles"), None)
+        for element in list(self._root.iter()):
+            if local(element) == "AlternateContent":
+                _choose(element)
+            elif _is_unshown(element):
+                for text in element.iter(f"{self._namespace}t"):
+                    text.text = ""
         self._number(Numbers(numbering, styles))
         for container in list(self._root.iter()):
             self._add_notes(container)
@@ -97,25 +147,29 @@ class _Document:
         for relation in self._relations.values():
             if relation.kind == "numbering" and numbering is not None:
                 written[relation.target] = _bullets(numbering)
+        notes = {relation.target for relation in self._relations.values() if relation.kind in _NOTES.values()}
         copy = io.BytesIO()
         with zipfile.ZipFile(copy, "w") as archive:
             for name in dict.fromkeys(self._package.names):
                 if name in written:
                     archive.writestr(name, tostring(written[name]))
-                elif name.endswith((".xml", ".rels")):
+                elif name.endswith((".xml", ".rels")) and name not in notes:
                     archive.writestr(name, self._package.bytes_of(name))
         return copy
 
     def _number(self, numbers: "Numbers") -> None:
-        for paragraph in list(self._root.iter(f"{self._namespace}p")):
-            label = numbers.label(child(paragraph, "pPr"))
+        for entry in list(self._root.iter(f"{self._namespace}p")):
+            label = numbers.label(child(entry, "pPr"))
             if label:
-                start = 1 if child(paragraph, "pPr") is not None else 0
-                paragraph.insert(start, self._run(f"{label} "))
+                start = 1 if child(entry, "pPr") is not None else 0
+                entry.insert(start, self._run(f"{label} "))
 
     def _rewrite(self, element: Element) -> None:
         """Turn what mammoth passes over into what it reads."""
         name = local(element)
+        for key, value in element.items():
+            if key.endswith(_REFERENCES) and value not in self._relation_ids:
+                del element.attrib[key]
         if name in _READ_THROUGH:
             element.tag = f"{self._namespace}smartTag"
         elif name == "oMath":
@@ -123,8 +177,12 @@ class _Document:
             element.clear()
             element.tag = f"{self._namespace}r"
             SubElement(element, f"{self._namespace}t").text = text
-        elif name == "AlternateContent":
-            _choose(element)
+        elif name == "altChunk" and (relation := self._relations.get(attribute(element, "id"))) is not None:
+            element.tag = f"{self._namespace}p"
+            element.append(self._run(_MARK.format(len(self.chunks))))
+            self.chunks.append(relation.target)
+        elif name in _NOTES:
+            element.tag = f"{self._namespace}t"
         elif name == "drawing":
             boxes = [entry for entry in within(element, skipped=frozenset()) if local(entry) == "txbxContent"]
             if boxes:
@@ -175,7 +233,7 @@ class _Document:
             for kind in ("header", "footer")
             for part in self._package.related(self._name, kind)
             for line in paragraphs(part)
-            if not _PAGE_NUMBER.fullmatch(line)
+            if not PAGE_NUMBER.fullmatch(line)
         ]
         return list(dict.fromkeys(lines))
 
@@ -188,6 +246,14 @@ class _Document:
         run = Element(f"{self._namespace}r")
         SubElement(run, f"{self._namespace}t").text = text
         return run
+
+
+def _is_unshown(element: Element) -> bool:
+    """Return whether the text of a run is hidden, or the text of a control is what invites to fill it."""
+    hidden = child(element, "rPr", "vanish") if local(element) == "r" else None
+    if hidden is not None:
+        return attribute(hidden, "val", "true") not in ("0", "false", "off")
+    return local(element) == "sdt" and child(element, "sdtPr", "showingPlcHdr") is not None
 
 
 def _choose(alternatives: Element) -> None:

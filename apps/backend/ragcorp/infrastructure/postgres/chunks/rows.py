@@ -49,8 +49,8 @@ def passage(item_id: str, collection: str, row: TupleRow) -> Chunk:
     """Return the passage of a row of ``PASSAGE_COLUMNS``. Unpacked by name: half the time of a dict of its fields."""
     (
         document_id, external_id, chunk_index, content, heading_path, title, language, path, metadata,
-        line_start, line_end, page_start, page_end, artifact_type, sensitivity, visibility_scope, owner,
-        occurred_at, session, speaker, entities,
+        line_start, line_end, page_start, page_end, recognition_confidence, artifact_type, sensitivity,
+        visibility_scope, owner, occurred_at, session, speaker, entities,
     ) = row  # fmt: skip
     return Chunk(
         id=item_id,
@@ -68,6 +68,7 @@ def passage(item_id: str, collection: str, row: TupleRow) -> Chunk:
         line_end=line_end or content.count("\n") + 1,
         page_start=page_start,
         page_end=page_end,
+        recognition_confidence=None if recognition_confidence is None else round(recognition_confidence, 3),
         artifact_type=artifact_type,
         sensitivity=Sensitivity(sensitivity),
         visibility_scope=VisibilityScope(visibility_scope),

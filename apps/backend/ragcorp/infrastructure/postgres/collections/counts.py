@@ -8,6 +8,7 @@ from ragcorp.domain.collections import FACETS, GRAPH, Collection, Facets
 from ragcorp.domain.embeddings import BacklogCounts
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.recognition import RecognitionCounts
 from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.domain.status import ContentCounts
 from ragcorp.infrastructure.postgres.connections.database import Database
@@ -32,6 +33,9 @@ COUNTS = """
         (SELECT count(*) FROM history_turns i WHERE {items}) AS of_history,
         (SELECT count(*) FROM entities e WHERE {entities}) AS of_entities,
         (SELECT count(*) FROM facts f WHERE {facts}) AS of_facts,
+        (SELECT count(*), count(s.text) FILTER (WHERE NOT s.failed), count(*) FILTER (WHERE s.failed)
+         FROM scanned_pages s JOIN documents d ON d.id = s.document_id
+         WHERE d.deleted_at IS NULL AND {documents}) AS of_scans,
         (SELECT count(*), count(*) FILTER (WHERE b.failed)
          FROM embedding_backlog b JOIN documents d ON d.id = b.document_id WHERE {documents}) AS waiting_chunks,
         (SELECT count(*), count(*) FILTER (WHERE b.failed)
@@ -118,7 +122,7 @@ class PostgresContentCounts:
             settings=TIMEOUT,
             setting_values={"timeout_ms": str(self._timeout_ms)},
         )
-        stored, deleted, chunks, memories, turns, entities, facts, *waiting = row
+        stored, deleted, chunks, memories, turns, entities, facts, pages, read, refused, *waiting = row
         return ContentCounts(
             documents=stored,
             deleted_documents=deleted,
@@ -127,6 +131,7 @@ class PostgresContentCounts:
             turns=turns,
             entities=entities,
             facts=facts,
+            recognition=RecognitionCounts(pages=pages, done=read, failed=refused),
             waiting={
                 name: BacklogCounts(pending=pending, failed=failed)
                 for name, pending, failed in zip(WAITING, waiting[::2], waiting[1::2], strict=True)

@@ -1,11 +1,12 @@
 """The port DocumentStore over PostgreSQL."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from psycopg.rows import TupleRow
 
 from ragcorp.domain.documents import Document, IngestStatus, Page, ParsedText, SourceFile
-from ragcorp.domain.exceptions import NotFoundError
+from ragcorp.domain.exceptions import ConflictError, NotFoundError
 from ragcorp.domain.filters import Condition
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.storage import DocumentSelection, DocumentWrite
@@ -19,7 +20,9 @@ from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import Statist
 
 FIND_UNCHANGED = """
     SELECT d.external_id, d.id, d.chunk_count,
-           (SELECT count(*) FROM embedding_backlog b WHERE b.document_id = d.id), d.unread
+           (SELECT count(*) FROM embedding_backlog b
+            WHERE b.document_id IN (SELECT p.id FROM documents p WHERE d.id IN (p.id, p.part_of))),
+           d.unread, (SELECT count(*) FROM documents p WHERE p.part_of = d.id AND p.deleted_at IS NULL)
     FROM unnest(%(external_ids)s::text[], %(hashes)s::bytea[]) AS sent (external_id, content_hash)
     JOIN documents d
       ON d.workspace = %(workspace)s AND d.external_id = sent.external_id AND d.content_hash = sent.content_hash
@@ -49,8 +52,9 @@ class PostgresDocumentStore:
                 chunks=chunk_count,
                 pending=pending,
                 unread=read_unread(unread),
+                parts=parts,
             )
-            for external_id, document_id, chunk_count, pending, unread in rows
+            for external_id, document_id, chunk_count, pending, unread, parts in rows
         }
 
     async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[IngestResult]:
@@ -81,7 +85,8 @@ class PostgresDocumentStore:
 
     async def get(self, external_id: str, *, principal: Principal, deleted: bool = False) -> Document:
         selected = reads.by_external_id(external_id, principal=principal, deleted=deleted)
-        return reads.document(await self._read_one(reads.LIST, selected, principal))
+        parts, *row = await self._read_one(reads.ONE, selected, principal)
+        return replace(reads.document(tuple(row)), parts=tuple(parts))
 
     async def get_source(self, external_id: str, *, principal: Principal) -> SourceFile:
         selected = reads.by_external_id(external_id, principal=principal)
@@ -90,18 +95,22 @@ class PostgresDocumentStore:
 
     async def get_deleted(self, external_id: str, *, principal: Principal) -> tuple[Document, ParsedText, SourceFile]:
         selected = reads.by_external_id(external_id, principal=principal, deleted=True)
-        text, page_starts, content, *row = await self._read_one(reads.WITH_SOURCE, selected, principal)
-        document = reads.document(tuple(row))
-        return (
-            document,
-            ParsedText(
-                text=text,
-                title=document.attributes.title or None,
-                page_starts=tuple(page_starts),
-                unread=document.unread,
-            ),
-            SourceFile(content=bytes(content), media_type=document.media_type, filename=document.filename),
+        document, parsed, original = _with_source(await self._read_one(reads.WITH_SOURCE, selected, principal))
+        if document.part_of is not None and await self._is_deleted(document.part_of, principal):
+            raise ConflictError(
+                f"It is part of the deleted document {document.part_of}.",
+                field="external_id",
+                remedy="Restore that document: its parts come back with it.",
+            )
+        return document, parsed, original
+
+    async def get_deleted_parts(
+        self, document: Document, *, principal: Principal
+    ) -> list[tuple[Document, ParsedText, SourceFile]]:
+        statement = visibility(principal, alias="d").bind(
+            reads.PARTS_WITH_SOURCE, id=document.id, deleted_at=document.deleted_at
         )
+        return list(map(_with_source, await self._database.fetch(*statement, workspace=principal.workspace)))
 
     async def list_page(
         self, selection: DocumentSelection, *, principal: Principal, limit: int, after: str | None = None
@@ -127,6 +136,11 @@ class PostgresDocumentStore:
         async with self._database.transaction(workspace) as connection:
             return await reads.purge(connection, older_than_days=older_than_days, principal=principal)
 
+    async def _is_deleted(self, external_id: str, principal: Principal) -> bool:
+        selected = reads.by_external_id(external_id, principal=principal, deleted=True)
+        statement = selected.bind(reads.LIST, limit=1)
+        return bool(await self._database.fetch(*statement, workspace=principal.workspace))
+
     async def _read_one(self, statement: str, selected: Predicate, principal: Principal) -> TupleRow:
         rows = await self._database.fetch(*selected.bind(statement, limit=1), workspace=principal.workspace)
         if not rows:
@@ -138,3 +152,15 @@ class PostgresDocumentStore:
     def _changed(self, principal: Principal) -> None:
         if self._statistics is not None:
             self._statistics.touch(principal.workspace)
+
+
+def _with_source(row: TupleRow) -> tuple[Document, ParsedText, SourceFile]:
+    text, page_starts, content, *columns = row
+    document = reads.document(tuple(columns))
+    return (
+        document,
+        ParsedText(
+            text=text, title=document.attributes.title or None, page_starts=tuple(page_starts), unread=document.unread
+        ),
+        SourceFile(content=bytes(content), media_type=document.media_type, filename=document.filename),
+    )

@@ -30,6 +30,7 @@ PASSAGE_COLUMNS: Mapping[str, str] = {
     "line_end": "NULL::integer",
     "page_start": "NULL::integer",
     "page_end": "NULL::integer",
+    "recognition_confidence": "NULL::real",
     "artifact_type": "{alias}.artifact_type",
     "sensitivity": "{alias}.sensitivity",
     "visibility_scope": "{alias}.visibility_scope",
@@ -223,6 +224,7 @@ ARTIFACT_CHUNKS = CollectionTable(
         "line_end": "c.line_end",
         "page_start": "c.page_start",
         "page_end": "c.page_end",
+        "recognition_confidence": "c.recognition_confidence",
     },
 )
 

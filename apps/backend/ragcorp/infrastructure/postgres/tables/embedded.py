@@ -8,7 +8,8 @@ class EmbeddedTable:
     """Rows of ``items`` (alias i) with a text; ``embeddings`` and ``backlog`` refer to them by ``key``.
 
     ``text`` is three columns (title, heading path, content); ``wanted`` selects the rows that have a text.
-    ``of_document`` is the condition on the backlog that selects one document's rows; None for rows without a document.
+    ``of_document`` is the condition on the backlog that selects the rows of one document and its parts; None for rows
+    without a document.
     Rows of documents are written under the lock of their document, their vectors outlive them in the cache, and
     ``averaged`` ones also make the document's vector.
     """
@@ -72,13 +73,15 @@ CACHED = """,
         ON CONFLICT DO NOTHING)"""
 """Only for rows of documents: a cached vector would outlive a deleted item."""
 
+WITH_PARTS = "SELECT id FROM documents WHERE %(document_id)s IN (id, part_of)"
+
 CHUNKS = EmbeddedTable(
     items="chunks",
     embeddings="chunk_embeddings",
     backlog="embedding_backlog",
     text="i.title, i.heading_path, i.content",
     key="chunk_id",
-    of_document="document_id = %(document_id)s",
+    of_document=f"document_id IN ({WITH_PARTS})",
     averaged=True,
     backlog_columns="chunk_id, document_id, workspace",
     backlog_values="i.id, i.document_id, i.workspace",
@@ -89,7 +92,7 @@ STRUCTURE = EmbeddedTable(
     backlog="structural_entity_backlog",
     text="'', '{}'::text[], i.index_text",
     wanted="i.index_text IS NOT NULL",
-    of_document="item_id IN (SELECT id FROM structural_entities WHERE document_id = %(document_id)s)",
+    of_document=f"item_id IN (SELECT id FROM structural_entities WHERE document_id IN ({WITH_PARTS}))",
 )
 
 

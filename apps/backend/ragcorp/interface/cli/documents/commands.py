@@ -15,8 +15,9 @@ from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import OptionalId, PageOptions, SelectionOptions, Yes, argument, option
 from ragcorp.interface.cli.console.output import Cells, minutes, plain
 from ragcorp.interface.cli.console.services import Session
-from ragcorp.interface.shapes.documents import stored, stored_document
+from ragcorp.interface.shapes.documents import described_document, stored, stored_document
 from ragcorp.interface.shapes.json_text import json_object
+from ragcorp.interface.shapes.recognition import recognition_in_words
 from ragcorp.interface.shapes.unread import unread_in_words
 
 ExternalId = Annotated[str, argument(metavar="EXTERNAL_ID", help="The document's own name.")]
@@ -49,8 +50,13 @@ async def show(call: Call, external_id: ExternalId) -> None:
     """Show what is known of a document."""
     async with call.open() as session:
         document = await session.use_cases.documents.get(external_id, principal=session.principal)
-    shape = json_object(stored_document(document))
-    call.output.values(shape if call.output.json else shape | {"unread": unread_in_words(document.unread)})
+    shape = json_object(described_document(document))
+    words = {
+        "unread": unread_in_words(document.unread),
+        "recognition": recognition_in_words(document.recognition),
+        "parts": ", ".join(document.parts),
+    }
+    call.output.values(shape if call.output.json else shape | words)
 
 
 async def content(

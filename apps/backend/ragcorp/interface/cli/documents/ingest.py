@@ -9,6 +9,7 @@ from typing import Annotated
 from rich.console import Console
 from typer import Option
 
+from ragcorp.application.documents.recognize import RecognitionWorker
 from ragcorp.application.embedding.embed_pending import EmbeddingWorker
 from ragcorp.application.folders.ingest import FolderReport
 from ragcorp.domain.documents import DocumentAttributes
@@ -22,6 +23,7 @@ from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import Language, Metadata, NoEmbed, argument
 from ragcorp.interface.cli.console.output import EXIT_FAILED, EXIT_INTERRUPTED, error_document, print_line, print_table
 from ragcorp.interface.cli.console.services import Session
+from ragcorp.interface.cli.documents.recognition import recognize_with_progress, still_unread
 from ragcorp.interface.cli.documents.vectors import VectorReport, embed_with_progress, resumable
 from ragcorp.interface.cli.documents.watch_progress import WatchProgress
 from ragcorp.interface.shapes.left_out import left_out_files, left_out_in_words
@@ -36,6 +38,7 @@ class IngestTotals:
     updated: int = 0
     unchanged: int = 0
     replaced: int = 0
+    parts: int = 0
     failures: list[IngestFailure] = field(default_factory=list)
     partly_read: list[IngestResult] = field(default_factory=list)
     left_out: list[LeftOutFile] = field(default_factory=list)
@@ -50,6 +53,7 @@ class IngestTotals:
         self.updated += done.updated
         self.unchanged += done.unchanged
         self.replaced += done.replaced
+        self.parts += done.parts
         self.failures += done.failures
         self.partly_read += done.partly_read
         self.left_out += done.left_out
@@ -62,6 +66,7 @@ class IngestTotals:
             "updated": self.updated,
             "unchanged": self.unchanged,
             "replaced": self.replaced,
+            "parts": self.parts,
             "failed": len(self.failures),
             "failures": [
                 {"external_id": failure.external_id, "error": error_document(failure.error)}
@@ -124,7 +129,7 @@ async def ingest(
         ),
     ] = False,
 ) -> int:
-    """Store documents, and make their vectors.
+    """Store documents, read their scanned pages (OCR, extra `ocr`), and make their vectors.
 
     What is stored already is passed over, so an interrupted run goes on when it is started again. A file that cannot
     be read is reported and stops no other. Vectors are shared out with a service on the same database, if one runs.
@@ -154,6 +159,8 @@ async def ingest(
         with resumable(call):
             for path in paths:
                 await ingest_path(call, session, path, totals=totals, options=folder_options)
+            recognition = await recognize_with_progress(call, session)
+            totals.partly_read = await still_unread(session, totals.partly_read)
             vectors = await embed_with_progress(call, session, no_embed=no_embed)
         counts = await use_cases.embed_pending.counts(workspace=session.principal.workspace)
     if totals.replaced:
@@ -163,17 +170,25 @@ async def ingest(
             style="yellow",
         )
     call.output.result(
-        totals.document() | {"embedded": vectors.embedded if vectors else 0, "pending": counts.pending},
+        totals.document()
+        | {
+            "recognition": asdict(recognition),
+            "embedded": vectors.embedded if vectors else 0,
+            "pending": counts.pending,
+        },
         lambda console: _print_totals(console, totals, pending=counts.pending, makes_vectors=session.makes_vectors),
     )
     return EXIT_FAILED if totals.failures else 0
 
 
 async def _watch(call: Call, session: Session, path: Path, options: FolderOptions, *, no_embed: bool) -> int:
-    """Watch until interrupted, and make the vectors meanwhile."""
+    """Watch until interrupted; read scanned pages and make the vectors meanwhile."""
     call.output.note("Ctrl-C stops it.")
     worker = EmbeddingWorker(embed_pending=session.use_cases.embed_pending)
-    vectors = asyncio.create_task(worker.run()) if session.makes_vectors and not no_embed else None
+    recognition = RecognitionWorker(recognition=session.use_cases.recognize)
+    workers = [asyncio.create_task(recognition.run())] if session.use_cases.recognize.recognizer is not None else []
+    if session.makes_vectors and not no_embed:
+        workers.append(asyncio.create_task(worker.run()))
     try:
         with WatchProgress(call.output, name=path.name or str(path)) as display:
             await session.use_cases.watch_folder.watch(
@@ -183,9 +198,9 @@ async def _watch(call: Call, session: Session, path: Path, options: FolderOption
         call.output.note("Stopped. What is stored stays; the next start finds what has changed meanwhile.")
         return EXIT_INTERRUPTED
     finally:
-        if vectors is not None:
-            vectors.cancel()
-            await asyncio.gather(vectors, return_exceptions=True)
+        for task in workers:
+            task.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
 
 
 async def embed(
@@ -257,6 +272,8 @@ def _print_totals(console: Console, totals: IngestTotals, *, pending: int, makes
         ("files", "created", "updated", "unchanged", "failed", "read in part", "left out", "passages without vector"),
         [(*counts, len(totals.partly_read), len(totals.left_out) + totals.ignored, pending)],
     )
+    if totals.parts:
+        print_line(console, f"Documents of files inside them (attachments, members of archives): {totals.parts:,}")
     for result in totals.partly_read[:MAX_SHOWN_PARTLY_READ]:
         print_line(console, f"{result.external_id}: {unread_in_words(result.unread)}", style="yellow")
     if len(totals.partly_read) > MAX_SHOWN_PARTLY_READ:

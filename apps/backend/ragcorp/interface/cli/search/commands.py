@@ -213,14 +213,27 @@ def print_degraded(console: Console, reports: Sequence[SourceReport]) -> None:
 def _citation_place(citation: Citation) -> str:
     if citation.path is None:
         return citation.title or citation.collection
-    return place_in(citation.path, citation.line_start, citation.line_end, page=citation.page)
+    return place_in(
+        citation.path,
+        citation.line_start,
+        citation.line_end,
+        page=citation.page,
+        recognition_confidence=citation.recognition_confidence,
+    )
 
 
 def _chunk_place(chunk: Chunk) -> str:
     path = chunk.source_path
     if path is None:
         return chunk.speaker or chunk.external_id
-    return place_in(path, chunk.line_start, chunk.line_end, page=chunk.page_start, page_end=chunk.page_end)
+    return place_in(
+        path,
+        chunk.line_start,
+        chunk.line_end,
+        page=chunk.page_start,
+        page_end=chunk.page_end,
+        recognition_confidence=chunk.recognition_confidence,
+    )
 
 
 def _print_results(console: Console, response: SearchResponse) -> None:

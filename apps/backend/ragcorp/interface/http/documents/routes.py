@@ -136,10 +136,10 @@ async def restore_document(external_id: ExternalId, call: CurrentCall) -> Respon
     return call.written(shapes.stored(result), created=False, wake=result.pending > 0)
 
 
-@router.get(DOCUMENT, summary="Describe a document", response_model=shapes.StoredDocument, responses=FOUND)
+@router.get(DOCUMENT, summary="Describe a document", response_model=shapes.DescribedDocument, responses=FOUND)
 async def get_document(external_id: ExternalId, call: CurrentCall) -> Response:
     document = await call.use_cases.documents.get(external_id_of(external_id), principal=call.principal)
-    return json_response(shapes.stored_document(document))
+    return json_response(shapes.described_document(document))
 
 
 @router.put(

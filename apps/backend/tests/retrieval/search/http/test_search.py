@@ -70,7 +70,10 @@ async def test_the_response_has_the_same_shape_in_every_mode(client: httpx.Async
     TypeAdapter(SearchResults).validate_python(matches)
     (result,) = matches["results"]
     assert set(result) == RESULT_FIELDS
-    assert result["citation"] == {"path": "x/a.md", "title": "Contrato", "line_start": 1, "line_end": 1, "page": None}
+    assert result["citation"] == {
+        "path": "x/a.md", "title": "Contrato", "line_start": 1, "line_end": 1, "page": None,
+        "recognition_confidence": None,
+    }  # fmt: skip
     assert result["matched_lines"] == []
     assert result["collection"] == "artifact_chunks"
     assert result["metadata"] == {"n": 1}

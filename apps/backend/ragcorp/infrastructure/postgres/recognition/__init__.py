@@ -1,0 +1,1 @@
+"""Scanned pages: the queue of text recognition, and its results."""
