@@ -42,6 +42,7 @@ ANSWERS = (
     ("¿Quién presenta la solicitud de alta de socio?", "Rigoberta Samper", FORM, 1),
     ("¿Qué superficie figura en la solicitud de alta?", "12,75", FORM, 1),
     ("¿Qué importe se solicitó en la subvención?", "61.900", SUBSIDY, 1),
+    ("¿De cuánto es la ayuda que se concede a la cooperativa?", "47.250", SUBSIDY, 2),
 )
 ATTACHED = (
     ("¿Cuántos palets salen según el albarán 8812?", "14", "/albarán 8812.pdf", 1),
@@ -62,6 +63,8 @@ async def test_office_questions(open_rag: Callable[..., Any]) -> None:
     rag = await open_rag(enable_hybrid_search=True)
     result = await rag.ingest_folder(FILES)
     assert not result.failures
+    counts = await rag.recognize_pending()
+    assert (counts.done, counts.failed) == (1, 0)
     for question, value, name, page in ANSWERS:
         answer = await rag.ask(question)
         assert value in answer.text, question
