@@ -42,11 +42,12 @@ ANSWERS = (
     ("¿Quién presenta la solicitud de alta de socio?", "Rigoberta Samper", FORM, 1),
     ("¿Qué superficie figura en la solicitud de alta?", "12,75", FORM, 1),
     ("¿Qué importe se solicitó en la subvención?", "61.900", SUBSIDY, 1),
+    ("¿De cuánto es la ayuda que se concede a la cooperativa?", "47.250", SUBSIDY, 2),
 )
 ATTACHED = (
-    ("¿Cuántos palets salen según el albarán 8812?", "14"),
-    ("¿Cuál es la matrícula del camión del pedido 8812?", "4410 KHB"),
-    ("¿De cuánto es la franquicia del seguro?", "900"),
+    ("¿Cuántos palets salen según el albarán 8812?", "14", "/albarán 8812.pdf", 1),
+    ("¿Cuál es la matrícula del camión del pedido 8812?", "4410 KHB", "/albarán 8812.pdf", 1),
+    ("¿De cuánto es la franquicia del seguro?", "900", "/condiciones.txt", None),
 )
 UNANSWERED = (
     "¿Cuál es el CIF de la cooperativa?",
@@ -62,15 +63,19 @@ async def test_office_questions(open_rag: Callable[..., Any]) -> None:
     rag = await open_rag(enable_hybrid_search=True)
     result = await rag.ingest_folder(FILES)
     assert not result.failures
+    counts = await rag.recognize_pending()
+    assert (counts.done, counts.failed) == (1, 0)
     for question, value, name, page in ANSWERS:
         answer = await rag.ask(question)
         assert value in answer.text, question
         (citation, *_) = answer.citations
         assert name in citation.external_id, question
         assert citation.page == page, question
-    for question, value in ATTACHED:
+    for question, value, name, page in ATTACHED:
         answer = await rag.ask(question)
         assert value in answer.text, question
-        assert ORDER in answer.citations[0].external_id, question
+        (citation, *_) = answer.citations
+        assert citation.external_id.endswith(f"{ORDER}.eml{name}"), question
+        assert citation.page == page, question
     for question in UNANSWERED:
         assert (await rag.ask(question)).abstained, question

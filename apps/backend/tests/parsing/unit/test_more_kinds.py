@@ -28,45 +28,55 @@ def test_rtf() -> None:
     assert parse("a.rtf", text.encode()).text == "La fianza del almacén asciende a 2.750 euros, año 2014.\n\nFin"
 
 
-@pytest.mark.parametrize(
-    ("inner", "expected"),
-    [
-        ("Plazo {\\deleted 20}{\\revised 25} d\\'edas", "Plazo 25 días"),
-        ("{\\header Expediente}{\\footer Registro}Cuerpo", "Expediente\n\nRegistro\n\nCuerpo"),
-        ("{\\listtext 2.1.\\tab}uno\\par{\\pntext\\'b7\\tab}dos", "2.1. uno\n\n• dos"),
-        ("Plazo{\\footnote Salvo agosto, 40 d\\'edas.} corto", "Plazo (nota: Salvo agosto, 40 días) corto"),
-        ("Texto{\\*\\atnid A}{\\*\\annotation Revisar}", "Texto (Comentario: Revisar)"),
-        ("{\\shp{\\*\\shpinst{\\sp{\\sv 1}}{\\shptxt caja\\par}}{\\shprslt caja}}Texto", "caja\n\nTexto"),
-        ("Visible{\\v oculto} {\\field{\\*\\fldinst PAGE}{\\fldrslt 7}}", "Visible 7"),
-        ("Uno{\\pict\\pngblip 89504e47}", "Uno"),
-    ],
-)
-def test_what_rtf_may_hold(inner: str, expected: str) -> None:
-    assert parse("a.rtf", f"{{\\rtf1\\ansi {inner}\\par}}".encode()).text == expected
-
-
-@pytest.mark.parametrize(
-    ("head", "letter"), [("\\mac", "96"), ("\\pca", "a4"), ("\\ansicpg850", "a4"), ("\\ansi", "f1")]
-)
-def test_code_pages_of_rtf(head: str, letter: str) -> None:
-    assert parse("a.rtf", f"{{\\rtf1{head} a\\'{letter}o\\par}}".encode()).text == "año"
-
-
-def test_a_book() -> None:
-    content = zipped(
+def book(*chapters: str, **parts: str | bytes) -> bytes:
+    """A book of chapters in a folder; a chapter's file may lack."""
+    items = "".join(f'<item id="{number}" href="{name}"/>' for number, name in enumerate(chapters))
+    order = "".join(f'<itemref idref="{number}"/>' for number in range(len(chapters)))
+    return zipped(
         {
             "META-INF/container.xml": '<container><rootfiles><rootfile full-path="b/c.opf"/></rootfiles></container>',
             "b/c.opf": (
                 '<package xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata><dc:title>Guía</dc:title></metadata>'
-                '<manifest><item id="2" href="dos.xhtml"/><item id="1" href="uno%20a.xhtml"/></manifest>'
-                '<spine><itemref idref="1"/><itemref idref="2"/></spine></package>'
+                f"<manifest>{items}</manifest><spine>{order}</spine></package>"
             ),
-            "b/uno a.xhtml": "<html><body><h1>Uno</h1><p>Año</p></body></html>",
-            "b/dos.xhtml": "<html><body><ol><li><a href='x'>dos</a></li></ol></body></html>",
         }
+        | parts
     )
-    parsed = parse("a.epub", content)
+
+
+def test_a_book() -> None:
+    chapters = {
+        "b/uno a.xhtml": "<html><body><h1>Uno</h1><p>Año</p></body></html>",
+        "b/dos.xhtml": "<html><body><ol><li><a href='x'>dos</a></li></ol></body></html>",
+    }
+    parsed = parse("a.epub", book("uno%20a.xhtml", "dos.xhtml", **chapters))
     assert (parsed.title, parsed.text) == ("Guía", "# Uno\n\nAño\n\n1. [dos](x)")
+
+
+def test_chapters_in_old_encodings_and_missing_ones() -> None:
+    chapters: dict[str, str | bytes] = {
+        "b/uno.xhtml": "<?xml version='1.0' encoding='iso-8859-1'?><html><body>Año</body></html>".encode("latin-1"),
+        "b/dos.xhtml": "<html><body>dos</body></html>",
+        "b/roto.xhtml": b"\x89PNG\r\n" + bytes(99),
+    }
+    parsed = parse("a.epub", book("uno.xhtml", "Dos.XHTML", "tres.xhtml", "roto.xhtml", **chapters))
+    assert parsed.text == "Año\n\ndos"
+    assert parts_of(parsed) == {(UnreadKind.MEMBER, 2, ("b/tres.xhtml", "b/roto.xhtml"))}
+
+
+@pytest.mark.parametrize(("part", "refused"), [("b/uno.xhtml", True), ("", True), ("b/letra.otf", False)])
+def test_protected_books(part: str, refused: bool) -> None:
+    cipher = f'<CipherData><CipherReference URI="{part}"/></CipherData>' if part else ""
+    parts = {
+        "META-INF/encryption.xml": f"<encryption><EncryptedData>{cipher}</EncryptedData></encryption>",
+        "b/uno.xhtml": "<html><body>uno</body></html>",
+    }
+    content = book("uno.xhtml", **parts)
+    if refused:
+        with pytest.raises(UnreadableDocumentError, match="DRM"):
+            parse("a.epub", content)
+    else:
+        assert parse("a.epub", content).text == "uno"
 
 
 def test_a_notebook() -> None:
@@ -81,6 +91,15 @@ def test_a_notebook() -> None:
 
 
 # calendars, contacts, tables as text
+
+
+def test_images_of_a_notebook_are_named() -> None:
+    picture = {"image/png": "iVBORw0KGgo=", "text/plain": ["<Figure>"]}
+    output = {"output_type": "display_data", "metadata": {}, "data": picture}
+    code = {"cell_type": "code", "metadata": {}, "execution_count": 1, "source": "plot()", "outputs": [output]}
+    note = {"cell_type": "markdown", "metadata": {}, "source": "Texto", "attachments": {"a.png": picture}}
+    content = json.dumps({"cells": [code, note], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    assert parts_of(parse("a.ipynb", content.encode())) == {(UnreadKind.IMAGE, 2, ())}
 
 
 def test_a_calendar() -> None:

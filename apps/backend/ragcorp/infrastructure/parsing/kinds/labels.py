@@ -1,5 +1,8 @@
 """The words that readers add to a text: Spanish, whatever the language of the file."""
 
+import re
+
+PAGE_NUMBER = re.compile(r"(?:p[áa]g(?:ina|\.)?|page)?\s*\d*\s*(?:(?:de|of|/)\s*\d*)?", re.IGNORECASE)
 _MOST_NOTE = 250
 
 

@@ -1,142 +1,177 @@
-"""RTF: prepared for kreuzberg 4.10, which reads deleted text, and loses numbers, comments, boxes and code pages."""
+"""RTF files: prepares what kreuzberg 4.10 loses of them, or shows in the wrong place."""
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
-from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.extraction import Request, extract
-from ragcorp.infrastructure.parsing.kinds.labels import comment, note_in_text
+from ragcorp.infrastructure.parsing.kinds.labels import PAGE_NUMBER, comment, note, note_in_text
 from ragcorp.infrastructure.parsing.kinds.mending import mend
 from ragcorp.infrastructure.parsing.kinds.pdf import real_title
 from ragcorp.infrastructure.parsing.kinds.reading import Reading, unread
 
-_TOKEN = re.compile(rb"\\'[0-9a-fA-F]{2}|\\[a-zA-Z]{1,32}-?\d{0,10} ?|\\.|[{}]|[^\\{}]+", re.DOTALL)
-_WORD = re.compile(rb"\\([a-zA-Z]+)(-?\d*)")
-_CODE_PAGES = {b"mac": "mac_roman", b"pc": "cp437", b"pca": "cp850"}
-_WESTERN = "cp1252"
-_NUMBERS = frozenset({b"pntext", b"listtext"})
-_MARGINS = frozenset(start + end for start in (b"header", b"footer") for end in (b"", b"l", b"r", b"f"))
-_KINDS = _NUMBERS | _MARGINS | {b"footnote", b"annotation", b"shp", b"shpinst", b"shptxt", b"pict"}
+_TOKEN = re.compile(r"\\([a-zA-Z]+)(-?\d{1,10})? ?|\\'[0-9a-fA-F]{2}|\\[^a-zA-Z]|[{}]|[^\\{}]+", re.DOTALL)
+_MARGINS = frozenset({"header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf"})
+_BOXES = frozenset({"shptxt", "dptxbxtext"})
+_DROPPED = frozenset({"shp", "do", "shprslt", "nonshppict", "pict", "upr", "objdata"})
+_NUMBERS = frozenset({"pntext", "listtext"})
 _LABEL = re.compile(r"\(?[\w.]{1,12}[.)]\)?|\d+")
-_CONTROL = re.compile(rb"\\(?!['u]-?[0-9a-fA-F])[a-zA-Z]+-?\d* ?|\\\*|[{}\r\n]")
-
-
-@dataclass(slots=True, kw_only=True)
-class _Group:
-    """``boxes``: the text boxes within, which go where their shape is."""
-
-    kind: bytes = b""
-    pieces: list[bytes] = field(default_factory=list)
-    boxes: list[bytes] = field(default_factory=list)
-    is_deleted: bool = False
-    is_new: bool = True
+_CODE_PAGES = {"mac": "mac_roman", "pc": "cp437", "pca": "cp850"}
+_WESTERN = "cp1252"
+_SPECIAL = _NUMBERS | _MARGINS | _BOXES | _DROPPED | {"footnote", "annotation", "atnauthor", "ud"}
+_IN_NOTES = frozenset({"u", "uc", "tab", "emdash", "endash", "lquote", "rquote", "ldblquote", "rdblquote", "bullet"})
+_WORD = re.compile(r"\\([a-zA-Z]+)")
+_COPIES = frozenset({"shprslt", "nonshppict"})
+_MARKS = frozenset({"chftn", "chpgn", "chatn"})
+_MOST_LEVELS = 20
 
 
 def read_rtf(file: SourceFile, _: Reading) -> ParsedText:
-    prepared, images = _prepared(file.content)
-    found = extract(prepared, Request(media_type=media_types.RTF), "RTF")
-    return ParsedText(
-        text=mend(found.text, escaped=True),
-        title=real_title(found.title),
-        unread=unread(UnreadKind.IMAGE, count=images),
-    )
+    """Return the text; notes and comments as in Word files, text boxes behind their paragraph."""
+    source = _Source()
+    prepared = source.prepared(file.content.decode("latin-1")).encode("latin-1", "replace")
+    found = extract(prepared, Request(media_type=file.media_type), "RTF")
+    left_out = unread(UnreadKind.IMAGE, count=source.images)
+    left_out += unread(UnreadKind.EMBEDDED_OBJECT, count=source.objects)
+    return ParsedText(text=mend(found.text, escaped=True), title=real_title(found.title), unread=left_out)
 
 
-def _prepared(source: bytes) -> tuple[bytes, int]:
-    """Return the file in a form that kreuzberg reads whole, and how many images it has."""
-    code_page = _WESTERN
-    images = 0
-    groups = [_Group()]
-    for read in _tokens(source):
-        token, group = read, groups[-1]
-        if token == b"{":
-            groups.append(_Group(is_deleted=group.is_deleted))
-        elif token == b"}" and len(groups) > 1:
-            images += group.kind == b"pict"
-            groups.pop()
-            _close(group, groups[-1])
-        elif token.startswith(b"\\'"):
-            group.is_new = False
-            if not group.is_deleted:
-                group.pieces.append(_letter(token, code_page))
-        elif word := _WORD.match(token):
-            name, number = word.groups()
-            if name in _CODE_PAGES:
-                code_page, token = _CODE_PAGES[name], b"\\ansi "
-            elif name == b"ansicpg":
-                code_page, token = _codec(number), b"\\ansicpg1252 "
-            elif name in (b"deleted", b"plain"):
-                group.is_deleted = name == b"deleted" and number != b"0"
-            if group.is_new and name in _KINDS:
-                group.kind = name
-            elif name != b"u" or not group.is_deleted:
-                group.pieces.append(token)
-            group.is_new = False
-        elif token == b"\\*" and group.is_new:
-            group.pieces.append(token)
-        elif not group.is_deleted:
-            group.is_new = group.is_new and not token.strip()
-            group.pieces.append(token)
-    while len(groups) > 1:
-        _close(groups.pop(), groups[-1])
-    return b"".join(groups[0].pieces), images
+@dataclass(slots=True, kw_only=True)
+class _Source:
+    """Rewrites RTF. ``open``: the groups, each by its kind and where it begins in ``written``; "" for a plain one."""
+
+    images: int = 0
+    objects: int = 0
+    written: list[str] = field(default_factory=list)
+    open: list[tuple[str, int]] = field(default_factory=list)
+    levels: int = 0
+    copies: int = 0
+    margins: dict[str, None] = field(default_factory=dict)
+    place_of_margins: int = 0
+    author: str = ""
+    in_unicode: str = ""
+    waiting: list[str] = field(default_factory=list)
+    in_table: bool = False
+    code_page: str = _WESTERN
+
+    def prepared(self, text: str) -> str:
+        position = 0
+        while found := _TOKEN.search(text, position):
+            position = found.end()
+            piece, word = found.group(), found.group(1)
+            if piece == "{":
+                self.open.append(("", len(self.written)))
+                self.written.append(piece)
+            elif piece == "}":
+                self._close()
+            elif word is None:
+                self.written.append(_letter(piece, self.code_page) if piece.startswith("\\'") else piece)
+            elif word in _CODE_PAGES or word == "ansicpg":
+                self.code_page = _CODE_PAGES.get(word) or _codec(found.group(2))
+                self.written.append("\\ansicpg1252 ")
+            elif word == "bin":
+                position += max(0, int(found.group(2) or 0))
+            else:
+                self._word(word, piece)
+        if self.margins:
+            margins = "".join(f"{{\\pard\\plain {margin}\\par}}" for margin in self.margins)
+            self.written.insert(self.place_of_margins, margins)
+        return "".join(self.written)
+
+    def _word(self, word: str, piece: str) -> None:
+        kind, start = self.open[-1] if self.open else ("", 0)
+        is_first = len(self.written) - start <= 3 and all(
+            not piece.strip() or piece == "\\*" for piece in self.written[start + 1 :]
+        )
+        if word in _SPECIAL and is_first and self.open and not kind and self.levels < _MOST_LEVELS:
+            self.open[-1] = (word, start)
+            self.levels += 1
+            self.copies += word in _COPIES
+        elif word == "deleted":
+            self.written.append(piece.replace("deleted", "v"))
+        elif word not in _MARKS:
+            self.written.append(piece)
+            if word in ("intbl", "pard") and not self.levels:
+                self.in_table = word == "intbl"
+            if word == "par" and not self.levels:
+                self._put_waiting()
+
+    def _close(self) -> None:
+        kind, start = self.open.pop() if self.open else ("", 0)
+        if not self.open and self.waiting:
+            self.written.append("\\par ")
+            self._put_waiting()
+        if not kind:
+            self.written.append("}")
+            return
+        self.levels -= 1
+        self.copies -= kind in _COPIES
+        pieces = self.written[start + 1 :]
+        del self.written[start:]
+        if self.written and _WORD.match(self.written[-1]):
+            self.written.append(" ")
+        if kind in _MARGINS and not PAGE_NUMBER.fullmatch(_plain(pieces).replace(r"\'e1", "á")):
+            self.place_of_margins = self.place_of_margins if self.margins else start
+            self.margins["".join(pieces).strip()] = None
+        elif kind in _NUMBERS:
+            label = " ".join(_plain(pieces).replace("\\tab", " ").split())
+            self.written.append(f"{{{label} }}" if _LABEL.fullmatch(label) else "{\\'95 }")
+        elif kind in _BOXES and not self.copies:
+            self.waiting.append("\\pard\\plain " + "".join(pieces))
+        elif kind == "footnote" and (text := _plain(pieces)):
+            self.written.append(f"{{{note_in_text(text)}}}")
+            self.waiting += filter(None, [note(text)])
+        elif kind == "annotation":
+            self.waiting.append(comment(self.author, _plain(pieces)))
+        elif kind == "atnauthor":
+            self.author = _plain(pieces)
+        elif kind == "ud":
+            self.in_unicode = "".join(piece for piece in pieces if piece != "\\*")
+        elif kind == "upr":
+            self.written.append(self.in_unicode)
+        self.images += kind == "pict" and not self.copies
+        self.objects += kind == "objdata"
+        if self.in_table and not self.levels:
+            self.written += (f"{{ {text}}}" for text in self.waiting)
+            self.waiting.clear()
+
+    def _put_waiting(self) -> None:
+        self.written += (f"{{\\pard\\plain {text}\\par}}" for text in self.waiting)
+        self.waiting.clear()
 
 
-def _tokens(source: bytes) -> Iterator[bytes]:
-    position = 0
-    while found := _TOKEN.match(source, position):
-        position = found.end()
-        word = _WORD.match(found.group())
-        if word and word.group(1) == b"bin":
-            position += max(int(word.group(2) or b"0"), 0)
-        else:
-            yield found.group()
+def _plain(pieces: Iterable[str]) -> str:
+    """Return the text of a group, still encoded, without its formats and what only some programs understand."""
+    kept: list[str] = []
+    depth = skipped = 0
+    for piece in pieces:
+        depth += (piece == "{") - (piece == "}")
+        if skipped:
+            skipped = skipped if depth >= skipped else 0
+        elif piece == "\\*" and depth:
+            skipped = depth
+        elif (word := _WORD.match(piece)) is not None:
+            kept.append(piece if word.group(1) in _IN_NOTES else " " if word.group(1) == "par" else "")
+        elif piece not in ("{", "}", "\\*"):
+            kept.append(piece.replace("\r", "").replace("\n", ""))
+    return "".join(kept).strip()
 
 
-def _close(group: _Group, outer: _Group) -> None:
-    content = b"".join(group.pieces)
-    if group.kind in _NUMBERS:
-        content = b"{" + content.removeprefix(b"\\*") + b"}" if _LABEL.fullmatch(_plain(content)) else b"{\\'95 }"
-    elif group.kind in _MARGINS:
-        content = b"{\\" + group.kind + b" " + content + b"\\par}"
-    elif group.kind == b"footnote":
-        text = note_in_text(_plain(content))
-        content = b"{" + text.encode("latin-1") + b"}" if text else b"{\\footnote " + content + b"}"
-    elif group.kind == b"annotation":
-        content = f"{{ ({comment('', _plain(content))})}}".encode("latin-1")
-    elif group.kind == b"shptxt":
-        outer.boxes.append(b"{" + content + b"\\par}")
-        content = b""
-    elif group.kind == b"shp":
-        content = b"".join(group.boxes)
-        group.boxes.clear()
-    elif group.kind in (b"shpinst", b"pict"):
-        content = b""
-    else:
-        content = b"{" + content + b"}"
-    outer.boxes += group.boxes
-    outer.pieces.append(content)
-
-
-def _plain(content: bytes) -> str:
-    """Return the text with its escapes, without other control words."""
-    return " ".join(_CONTROL.sub(b" ", content).decode("latin-1").split())
-
-
-def _letter(token: bytes, code_page: str) -> bytes:
+def _letter(escape: str, code_page: str) -> str:
+    """Return the escape of a letter in the code page that kreuzberg expects."""
     if code_page == _WESTERN:
-        return token
-    letter = bytes.fromhex(token[2:].decode()).decode(code_page, errors="ignore")
+        return escape
+    letter = bytes.fromhex(escape[2:]).decode(code_page, errors="ignore")
     western = letter.encode(_WESTERN, errors="ignore")
-    return b"\\'%02x" % western[0] if western else b"\\u%d?" % ord(letter) if letter else token
+    return f"\\'{western[0]:02x}" if western else f"\\u{ord(letter)}?" if letter else escape
 
 
-def _codec(number: bytes) -> str:
+def _codec(number: str | None) -> str:
+    """Return the code page of a number, if it has one byte a letter."""
     try:
-        name = codecs.lookup(f"cp{int(number)}").name
-    except (LookupError, ValueError):
+        name = codecs.lookup(f"cp{int(number or 0)}").name
+    except LookupError:
         return _WESTERN
-    return name if len(b"a".decode(name)) == 1 and name.startswith(("cp125", "cp4", "cp7", "cp8")) else _WESTERN
+    return name if name.startswith(("cp125", "cp4", "cp7", "cp8")) else _WESTERN

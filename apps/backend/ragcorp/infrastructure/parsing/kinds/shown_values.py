@@ -4,20 +4,16 @@ A file rarely says in which country its numbers are shown: that depends on the c
 """
 
 import re
-from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
-from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
-from typing import NamedTuple
+
+from ragcorp.infrastructure.parsing.kinds.number_formats import shown_number
 
 _PART = re.compile(
     r'"(?P<text>[^"]*)"|\\(?P<sign>.)|[_*].|\[\$(?P<currency>[^\]-]*)(?:-[^\]]*)?\]|\[(?P<elapsed>h+|m+|s+)\]|\[[^\]]*\]'
     r"|(?P<half>AM/PM|A/P)|(?P<date>y+|m+|d+|h+|s+|e+)|(?P<second>\.0+)(?!0)|(?P<other>.)",
     re.IGNORECASE | re.DOTALL,
 )
-_LITERAL = re.compile(r'"([^"]*)"|\\(.)|[_*].|\[\$([^\]-]*)(?:-[^\]]*)?\]|\[[^\]]*\]|(\S|\s)', re.DOTALL)
-_SECTIONS = re.compile(r'((?:"[^"]*"|\\.|\[[^\]]*\]|[^;])*)(?:;|$)', re.DOTALL)
-_DIGITS = re.compile(r"[0#?][0#?,]*(?:\.[0#?]*)?|\.[0#?]+")
 _ENGLISH = re.compile(r"\[\$[^\]-]*-(?:[0-9a-f]*[048c]09|en\b)", re.IGNORECASE)
 _SYSTEM = {
     "mm-dd-yy": "dd/mm/yyyy",
@@ -34,12 +30,6 @@ _DAYS = {
     "es": "lunes,martes,miércoles,jueves,viernes,sábado,domingo",
     "en": "Monday,Tuesday,Wednesday,Thursday,Friday,Saturday,Sunday",
 }
-_MOST_DECIMALS = 30
-
-
-class _Marks(NamedTuple):
-    decimal: str
-    group: str
 
 
 @lru_cache(maxsize=20_000, typed=True)
@@ -53,112 +43,28 @@ def shown(value: object, number_format: str) -> str:
         return _date(value, number_format)
     if not isinstance(value, (int, float)):
         return str(value)
-    sections = _sections(number_format)
-    section = sections[1] if value < 0 and len(sections) > 1 else sections[0]
-    if value == 0 and len(sections) > 2:
-        section = sections[2]
-    plain = _plain(section)
-    if "general" in section.lower() or "/" in plain:
-        return _general(value)
-    if not _DIGITS.search(plain):
-        return _around(section, "").strip() or _general(value)
-    marks = _Marks(".", ",") if _ENGLISH.search(section) else _Marks(",", ".")
-    minus = "-" if value < 0 and section is sections[0] else ""
-    return " ".join((minus + _number(abs(value), section, plain, marks)).split())
+    return shown_number(value, number_format)
 
 
 def shown_serial(value: float, number_format: str, *, since_1904: bool = False) -> str:
-    """Return a number as it is shown; under the format of a date, it counts days."""
+    """Return a number as it is shown; under the format of a date, it counts days, unless no calendar has that day."""
     found = [
         entry for entry in _PART.finditer(number_format.partition(";")[0]) if entry.lastgroup in ("date", "elapsed")
     ]
     if "general" in number_format.lower() or all(entry.group().lower().startswith("e") for entry in found):
         return shown(value, number_format)
-    if any(entry.lastgroup == "elapsed" for entry in found):
-        return shown(timedelta(days=value), number_format)
-    days = round(value * 86_400) / 86_400
-    return shown((datetime(1904, 1, 1) if since_1904 else datetime(1899, 12, 30)) + timedelta(days=days), number_format)  # noqa: DTZ001 - as the sheet has it
-
-
-def _general(value: float) -> str:
-    if isinstance(value, int) or (value.is_integer() and abs(value) < 1e16):
-        return str(int(value))
-    return format(value, ".11g")
-
-
-def _number(value: float, section: str, plain: str, marks: _Marks) -> str:
-    digits = _DIGITS.search(plain)
-    pattern = digits.group() if digits else "0"
-    if "e+" in plain.lower() or "e-" in plain.lower():
-        return f"{value:.{len(pattern.partition('.')[2])}E}".replace(".", marks.decimal)
-    whole, _, fraction = pattern.partition(".")
-    scaled = Decimal(repr(value)) * 100 ** plain.count("%")
-    if not fraction:
-        scaled /= 1000 ** (len(whole) - len(whole.rstrip(",")))
-    slots = sum(plain.count(slot) for slot in "0#?")
-    rounded = scaled.quantize(Decimal(1).scaleb(-min(len(fraction), _MOST_DECIMALS)), rounding=ROUND_HALF_UP)
-    if slots > len(whole.replace(",", "")) + len(fraction):
-        return _masked(str(int(rounded)), section)
-    integer, _, decimals = f"{rounded:f}".partition(".")
-    least = fraction.count("0")
-    decimals = decimals[:least] + decimals[least:].rstrip("0")
-    integer = integer.lstrip("0").rjust(whole.count("0"), "0")
-    if "," in whole.rstrip(","):
-        integer = f"{int(integer or 0):,}".replace(",", marks.group) if integer else ""
-    number = integer + (marks.decimal + decimals if decimals else "")
-    return _around(section, number)
-
-
-@lru_cache(maxsize=1_000)
-def _sections(number_format: str) -> Sequence[str]:
-    """Return the formats of positive numbers, of negative ones and of zero, where there are any."""
-    return [part for part in _SECTIONS.findall(number_format) if part] or ["General"]
-
-
-@lru_cache(maxsize=1_000)
-def _plain(section: str) -> str:
-    """Return the format with NUL in place of its literal text."""
-    return "".join(found[3] or "\0" for found in _LITERAL.findall(section))
-
-
-def _around(section: str, number: str) -> str:
-    """Return the number within the literal text of its format."""
-    before, after, has_place = _literal_text(section)
-    return before + (number if has_place else "") + after
-
-
-@lru_cache(maxsize=1_000)
-def _literal_text(section: str) -> tuple[str, str, bool]:
-    """Return the text before and after the number, and whether there is a place for it."""
-    before: list[str] = []
-    after: list[str] = []
-    pieces = before
-    for text, sign, currency, other in _LITERAL.findall(section):
-        if not other:
-            pieces.append(text or sign or currency)
-        elif other == "%":
-            pieces.append(" %")
-        elif other not in "0#?,.":
-            pieces.append(other)
-        else:
-            pieces = after
-    return "".join(before), "".join(after), pieces is after
-
-
-def _masked(digits: str, section: str) -> str:
-    """Return the digits in a format that has signs between them, as those of telephones do."""
-    pieces: list[str] = []
-    found = [entry.groups() for entry in _LITERAL.finditer(section)]
-    slots = sum(1 for *_, other in found if other and other in "0#?")
-    digits = digits.rjust(slots, "0")
-    surplus, digits = digits[:-slots], digits[-slots:]
-    for text, sign, currency, other in found:
-        if other and other in "0#?":
-            pieces.append(surplus + digits[0])
-            surplus, digits = "", digits[1:]
-        else:
-            pieces.append(text or sign or currency or (other or "").strip(",") or "")
-    return "".join(pieces)
+    try:
+        if any(entry.lastgroup == "elapsed" for entry in found):
+            return shown(timedelta(days=value), number_format)
+        since_first = timedelta(seconds=round(value * 86_400))
+        if since_1904:
+            return shown(datetime(1904, 1, 1) + since_first, number_format)  # noqa: DTZ001 - as the sheet has it
+        if not 0 <= value < 1:
+            first = datetime(1899, 12, 30 if value >= 60 else 31)  # noqa: DTZ001 - the 29th of February 1900 counts
+            return shown(first + since_first, number_format) if value > 0 else shown(value, number_format)
+        return shown(_time_of(since_first), number_format)
+    except (OverflowError, ValueError):
+        return shown(value, number_format)
 
 
 def _date(value: date | time | timedelta, number_format: str) -> str:
@@ -167,10 +73,14 @@ def _date(value: date | time | timedelta, number_format: str) -> str:
     parts = [(found.lastgroup or "", found.group(found.lastgroup or 0)) for found in _PART.finditer(section)]
     if not any(kind in ("date", "elapsed") for kind, _ in parts):
         return str(value)
+    if isinstance(value, timedelta) and value < timedelta():
+        return f"-{_date(-value, number_format)}"
+    codes = [text.lower() for kind, text in parts if kind in ("date", "elapsed")]
+    if isinstance(value, time) and not any(code[0] in "hs" for code in codes):
+        return "" if value == time() else str(value)
     clock = _time_of(value)
     pieces: list[str] = []
     half = any(kind == "half" for kind, _ in parts)
-    codes = [text.lower() for kind, text in parts if kind in ("date", "elapsed")]
     seen = 0
     for kind, text in parts:
         if kind in ("date", "elapsed"):

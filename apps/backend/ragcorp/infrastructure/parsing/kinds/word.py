@@ -14,10 +14,9 @@ from ragcorp.infrastructure.parsing.decoding import text_of
 from ragcorp.infrastructure.parsing.extraction import shielded
 from ragcorp.infrastructure.parsing.kinds.charts import chart_rows, diagram_lines
 from ragcorp.infrastructure.parsing.kinds.formulas import formula
-from ragcorp.infrastructure.parsing.kinds.labels import comment, note, note_in_text
+from ragcorp.infrastructure.parsing.kinds.labels import PAGE_NUMBER, comment, note, note_in_text
 from ragcorp.infrastructure.parsing.kinds.markdown import paragraph
 from ragcorp.infrastructure.parsing.kinds.numbering import Level, NumberedList
-from ragcorp.infrastructure.parsing.kinds.other import read_other
 from ragcorp.infrastructure.parsing.kinds.package import (
     ASIDE,
     Element,
@@ -30,6 +29,7 @@ from ragcorp.infrastructure.parsing.kinds.package import (
     within,
 )
 from ragcorp.infrastructure.parsing.kinds.reading import Reading, unread
+from ragcorp.infrastructure.parsing.kinds.rtf import read_rtf
 from ragcorp.infrastructure.parsing.kinds.web import html_to_markdown, read_html
 from ragcorp.infrastructure.parsing.kinds.word_tables import simplify_tables
 from ragcorp.infrastructure.parsing.limits import check_office_archive, corrupt
@@ -42,7 +42,6 @@ _STYLES = "\n".join(
         for level in range(1, 7)
     ]
 )
-_PAGE_NUMBER = re.compile(r"(?:p[áa]g(?:ina|\.)?|page)?\s*\d*\s*(?:(?:de|of|/)\s*\d*)?", re.IGNORECASE)
 _READ_THROUGH = frozenset({"fldSimple", "oMathPara", "moveTo", "bdo", "dir", "ruby", "rubyBase", "rt"})
 _MARK = "\ue000{}\ue001"
 _MARKS = re.compile(r"^\ue000(\d+)\ue001$|\ue000(\d+)\ue001", re.MULTILINE)
@@ -98,7 +97,7 @@ def _chunk(package: Package, name: str, reading: Reading | None) -> ParsedText |
         if media_type == media_types.HTML:
             return read_html(file, reading)
         if media_type == media_types.RTF:
-            return read_other(file, reading)
+            return read_rtf(file, reading)
         return _read(file, reading, with_chunks=False) if media_type == media_types.DOCX else None
     except UnreadableDocumentError:
         return None
@@ -234,7 +233,7 @@ class _Document:
             for kind in ("header", "footer")
             for part in self._package.related(self._name, kind)
             for line in paragraphs(part)
-            if not _PAGE_NUMBER.fullmatch(line)
+            if not PAGE_NUMBER.fullmatch(line)
         ]
         return list(dict.fromkeys(lines))
 

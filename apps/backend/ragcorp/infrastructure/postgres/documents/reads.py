@@ -1,5 +1,7 @@
 """The SQL that reads and deletes documents, and the mapping of their rows."""
 
+from uuid import UUID
+
 from psycopg.rows import TupleRow
 
 from ragcorp.domain.documents import Document
@@ -59,11 +61,10 @@ LOCK_WITH_PARTS = """
 """Locks in the order of external_id, as saves do: neither deadlocks with the other."""
 
 HIDE = """
-    WITH locked AS MATERIALIZED (
-        SELECT d.id FROM documents d WHERE {condition} ORDER BY d.external_id FOR UPDATE)
-    UPDATE documents SET deleted_at = now(), chunk_count = 0 WHERE id IN (SELECT id FROM locked)
-    RETURNING id
+    UPDATE documents d SET deleted_at = now(), chunk_count = 0 WHERE d.id = ANY(%(locked)s) AND {condition}
+    RETURNING d.id
 """
+"""Only what is locked: to lock what was written meanwhile would break the order."""
 
 HIDE_PARTS = """
     UPDATE documents SET deleted_at = now(), chunk_count = 0 WHERE part_of = ANY(%(ids)s) AND deleted_at IS NULL
@@ -109,9 +110,10 @@ def matching(selection: DocumentSelection, *, principal: Principal, after: str |
     )
 
 
-async def lock_with_parts(connection: DriverConnection, matched: Predicate) -> None:
-    """Lock documents d and their parts."""
-    await connection.execute(*matched.bind(LOCK_WITH_PARTS))
+async def lock_with_parts(connection: DriverConnection, matched: Predicate) -> list[UUID]:
+    """Lock documents d and their parts; return their ids."""
+    locked = await connection.execute(*matched.bind(LOCK_WITH_PARTS))
+    return [row[0] for row in await locked.fetchall()]
 
 
 async def hide(connection: DriverConnection, selection: DocumentSelection, *, principal: Principal) -> int:
@@ -120,8 +122,8 @@ async def hide(connection: DriverConnection, selection: DocumentSelection, *, pr
     Returns how many documents.
     """
     matched = matching(selection, principal=principal)
-    await lock_with_parts(connection, matched)
-    hidden = await connection.execute(*matched.bind(HIDE))
+    locked = await lock_with_parts(connection, matched)
+    hidden = await connection.execute(*matched.bind(HIDE, locked=locked))
     ids = [row[0] for row in await hidden.fetchall()]
     parts = await connection.execute(HIDE_PARTS, {"ids": ids})
     ids += [row[0] for row in await parts.fetchall()]

@@ -88,8 +88,8 @@ LOCK_OWNED = """
     SELECT d.external_id
     FROM documents d
     JOIN folder_files f ON f.workspace = d.workspace AND f.external_id = d.external_id
-    WHERE d.workspace = %(workspace)s AND f.folder = %(folder)s AND d.external_id = ANY(%(external_ids)s)
-      AND d.deleted_at IS NULL AND d.content_hash = ANY(f.content_hashes)
+    WHERE d.workspace = %(workspace)s AND f.folder = %(folder)s AND d.id = ANY(%(locked)s)
+      AND d.external_id = ANY(%(external_ids)s) AND d.deleted_at IS NULL AND d.content_hash = ANY(f.content_hashes)
     ORDER BY d.external_id
     FOR UPDATE OF d
 """
@@ -169,14 +169,15 @@ class PostgresFolderRecords:
             )
 
     async def forget(self, folder: bytes, external_ids: Sequence[str], *, principal: Principal) -> frozenset[str]:
-        values = {"workspace": principal.workspace, "folder": folder, "external_ids": list(external_ids)}
+        values: dict[str, object] = {"workspace": principal.workspace, "folder": folder}
+        values["external_ids"] = list(external_ids)
         async with self._database.transaction(principal.workspace) as connection:
             named = Predicate.of(
                 "d.workspace = %(workspace)s AND d.external_id = ANY(%(external_ids)s)",
                 workspace=principal.workspace,
                 external_ids=list(external_ids),
             )
-            await lock_with_parts(connection, named)
+            values["locked"] = await lock_with_parts(connection, named)
             owned = tuple(row[0] for row in await (await connection.execute(LOCK_OWNED, values)).fetchall())
             for start in range(0, len(owned), MAX_FILTER_VALUES):
                 part = Condition(name="external_id", values=owned[start : start + MAX_FILTER_VALUES])
