@@ -27,6 +27,25 @@ def merged(parts: Iterable[UnreadPart]) -> tuple[UnreadPart, ...]:
     )
 
 
+def without_read_pages(
+    parts: Iterable[UnreadPart], *, name: str, before: Iterable[UnreadPart], after: Iterable[UnreadPart]
+) -> tuple[UnreadPart, ...]:
+    """Return what a file lacks after pages of the file ``name`` inside it were read, which lacked ``before``."""
+    old, new = ([part for part in given if part.kind is UnreadKind.PAGE] for given in (before, after))
+    read = sum(part.count for part in old) - sum(part.count for part in new)
+    unread = {place for part in new for place in part.places}
+    ends = tuple(f"{name}: {place}" for part in old for place in part.places if place not in unread)
+    left: list[UnreadPart] = []
+    for part in parts:
+        if part.kind is not UnreadKind.PAGE:
+            left.append(part)
+        elif part.count > read:
+            count = part.count - read
+            places = tuple(place for place in part.places if not place.endswith(ends))[:count]
+            left.append(UnreadPart(kind=part.kind, count=count, places=places))
+    return tuple(left)
+
+
 def may_hold_text(parts: Iterable[UnreadPart]) -> tuple[UnreadPart, ...]:
     """Return the parts in which something could be written that the text does not say."""
     return tuple(part for part in parts if part.kind not in IMMATERIAL)

@@ -28,21 +28,55 @@ def test_rtf() -> None:
     assert parse("a.rtf", text.encode()).text == "La fianza del almacén asciende a 2.750 euros, año 2014.\n\nFin"
 
 
-def test_a_book() -> None:
-    content = zipped(
+def book(*chapters: str, **parts: str | bytes) -> bytes:
+    """A book of chapters in a folder; a chapter's file may lack."""
+    items = "".join(f'<item id="{number}" href="{name}"/>' for number, name in enumerate(chapters))
+    order = "".join(f'<itemref idref="{number}"/>' for number in range(len(chapters)))
+    return zipped(
         {
             "META-INF/container.xml": '<container><rootfiles><rootfile full-path="b/c.opf"/></rootfiles></container>',
             "b/c.opf": (
                 '<package xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata><dc:title>Guía</dc:title></metadata>'
-                '<manifest><item id="2" href="dos.xhtml"/><item id="1" href="uno%20a.xhtml"/></manifest>'
-                '<spine><itemref idref="1"/><itemref idref="2"/></spine></package>'
+                f"<manifest>{items}</manifest><spine>{order}</spine></package>"
             ),
-            "b/uno a.xhtml": "<html><body><h1>Uno</h1><p>Año</p></body></html>",
-            "b/dos.xhtml": "<html><body><ol><li><a href='x'>dos</a></li></ol></body></html>",
         }
+        | parts
     )
-    parsed = parse("a.epub", content)
+
+
+def test_a_book() -> None:
+    chapters = {
+        "b/uno a.xhtml": "<html><body><h1>Uno</h1><p>Año</p></body></html>",
+        "b/dos.xhtml": "<html><body><ol><li><a href='x'>dos</a></li></ol></body></html>",
+    }
+    parsed = parse("a.epub", book("uno%20a.xhtml", "dos.xhtml", **chapters))
     assert (parsed.title, parsed.text) == ("Guía", "# Uno\n\nAño\n\n1. [dos](x)")
+
+
+def test_chapters_in_old_encodings_and_missing_ones() -> None:
+    chapters: dict[str, str | bytes] = {
+        "b/uno.xhtml": "<?xml version='1.0' encoding='iso-8859-1'?><html><body>Año</body></html>".encode("latin-1"),
+        "b/dos.xhtml": "<html><body>dos</body></html>",
+        "b/roto.xhtml": b"\x89PNG\r\n" + bytes(99),
+    }
+    parsed = parse("a.epub", book("uno.xhtml", "Dos.XHTML", "tres.xhtml", "roto.xhtml", **chapters))
+    assert parsed.text == "Año\n\ndos"
+    assert parts_of(parsed) == {(UnreadKind.MEMBER, 2, ("b/tres.xhtml", "b/roto.xhtml"))}
+
+
+@pytest.mark.parametrize(("part", "refused"), [("b/uno.xhtml", True), ("", True), ("b/letra.otf", False)])
+def test_protected_books(part: str, refused: bool) -> None:
+    cipher = f'<CipherData><CipherReference URI="{part}"/></CipherData>' if part else ""
+    parts = {
+        "META-INF/encryption.xml": f"<encryption><EncryptedData>{cipher}</EncryptedData></encryption>",
+        "b/uno.xhtml": "<html><body>uno</body></html>",
+    }
+    content = book("uno.xhtml", **parts)
+    if refused:
+        with pytest.raises(UnreadableDocumentError, match="DRM"):
+            parse("a.epub", content)
+    else:
+        assert parse("a.epub", content).text == "uno"
 
 
 def test_a_notebook() -> None:

@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 from fpdf import FPDF
 
-from ragcorp.domain.documents import DocumentAttributes, IngestStatus, SourceFile, UnreadKind, VisibilityScope
+from ragcorp.domain.documents import (
+    DocumentAttributes,
+    IngestStatus,
+    SourceFile,
+    UnreadKind,
+    UnreadPart,
+    VisibilityScope,
+)
 from ragcorp.domain.exceptions import ConfigurationError, UnreadableDocumentError
 from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.recognition import RecognitionCounts
@@ -200,13 +207,16 @@ async def test_a_scan_within_a_mail_is_read_and_stays_part_of_it(open_rag: OpenR
     mail.add_attachment(b"MZ", maintype="application", subtype="octet-stream", filename="programa.exe")
     await ingest(rag, bytes(mail), "aviso.eml")
     part = "aviso.eml/resolucion.pdf"
+    left_out = UnreadPart(kind=UnreadKind.ATTACHMENT, places=("programa.exe",))
+    pages = UnreadPart(kind=UnreadKind.PAGE, count=2, places=("resolucion.pdf: 1", "resolucion.pdf: 2"))
+    assert (await rag.document("aviso.eml")).unread == (pages, left_out)
     assert (await rag.document(part)).recognition == counts(2, 0)
     assert await rag.recognize_pending() == counts(2, 2)
     document = await rag.document(part)
     assert (document.part_of, document.recognition, document.unread) == ("aviso.eml", counts(2, 2), ())
     assert (await places(rag, "ayuda 47.250"))[0] == (1, 0.9)
     whole = await rag.document("aviso.eml")
-    assert whole.parts == (part,)
+    assert (whole.parts, whole.unread) == ((part,), (left_out,))
 
 
 async def test_parts_and_other_gaps_of_a_recognised_document_stay(open_rag: OpenRag) -> None:

@@ -6,18 +6,24 @@ import posixpath
 import re
 import zipfile
 import zlib
+from collections.abc import Sequence
+from contextlib import suppress
 from urllib.parse import unquote
 
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
+from ragcorp.domain.exceptions import UnreadableDocumentError
+from ragcorp.domain.files.part_names import part_name
+from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.extraction import shielded
-from ragcorp.infrastructure.parsing.kinds.package import Element, Package, attribute, child
+from ragcorp.infrastructure.parsing.kinds.package import Element, Package, attribute, child, local
 from ragcorp.infrastructure.parsing.kinds.reading import Parts, Reading, unread
-from ragcorp.infrastructure.parsing.kinds.web import html_to_markdown
+from ragcorp.infrastructure.parsing.kinds.web import read_html
 from ragcorp.infrastructure.parsing.limits import check_archive, check_unpacked, corrupt, encrypted
 
 _HIDDEN = re.compile(r"(?:^|/)(?:__MACOSX/|\.|~\$|(?:Thumbs\.db|desktop\.ini)$)", re.IGNORECASE)
 _MOST_LISTED = 1_000
 _ENCRYPTED, _UTF8 = 0x1, 0x800
+_ENCRYPTION_OF_FONTS = frozenset({"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"})
 _DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, EOFError, OSError, ValueError)
 """What zipfile raises for a member that is damaged, encrypted or packed in an unknown way."""
 
@@ -76,18 +82,49 @@ def read_epub(file: SourceFile, reading: Reading) -> ParsedText:
         if book is None:
             raise corrupt("EPUB")
         items = {attribute(item, "id"): _target(name, item) for item in child(book, "manifest") or ()}
-        chapters = [items.get(attribute(entry, "idref"), "") for entry in child(book, "spine") or ()]
-        texts = [_chapter(package.bytes_of(chapter)) for chapter in chapters if chapter in package.names]
+        order = [attribute(entry, "idref") for entry in child(book, "spine") or ()]
+        chapters = [items.get(item, item) for item in order]
+        if _is_encrypted(package, chapters):
+            raise UnreadableDocumentError(
+                "The book is protected (DRM): its chapters are encrypted.",
+                field="content",
+                remedy="Send a copy of the book without protection.",
+            )
+        names = {entry.lower(): entry for entry in package.names} | {entry: entry for entry in package.names}
+        found = [names.get(chapter) or names.get(chapter.lower()) for chapter in chapters]
+        texts = [_chapter(package, chapter, reading) for chapter in found]
         title = child(book, "metadata", "title")
-    images = unread(UnreadKind.IMAGE, count=package.count(r"\.(?:png|jpe?g|gif|svg|webp)$"))
+    lost = [part_name(chapter) for chapter, text in zip(chapters, texts, strict=True) if text is None]
+    left_out = unread(UnreadKind.IMAGE, count=package.count(r"\.(?:png|jpe?g|gif|svg|webp)$"))
+    left_out += unread(UnreadKind.MEMBER, *lost)
     return ParsedText(
-        text="\n\n".join(filter(None, texts)), title=title.text if title is not None else None, unread=images
+        text="\n\n".join(filter(None, texts)), title=title.text if title is not None else None, unread=left_out
     )
+
+
+def _chapter(package: Package, name: str | None, reading: Reading) -> str | None:
+    """Return the text of a chapter; None for one that is missing or cannot be read."""
+    if name is None:
+        return None
+    with suppress(UnreadableDocumentError):
+        page = SourceFile(content=package.bytes_of(name), media_type=media_types.HTML, filename=name)
+        return read_html(page, reading).text
+    return None
+
+
+def _is_encrypted(package: Package, chapters: Sequence[str]) -> bool:
+    """Return whether a chapter is encrypted; most books with encrypted parts only have their fonts so."""
+    for entry in package.xml("META-INF/encryption.xml") or ():
+        method = attribute(child(entry, "EncryptionMethod"), "Algorithm")
+        target = unquote(attribute(child(entry, "CipherData", "CipherReference"), "URI"))
+        if (
+            local(entry) == "EncryptedData"
+            and method not in _ENCRYPTION_OF_FONTS
+            and (not target or target in chapters)
+        ):
+            return True
+    return False
 
 
 def _target(book: str, item: Element) -> str:
     return posixpath.normpath(posixpath.join(posixpath.dirname(book), unquote(attribute(item, "href"))))
-
-
-def _chapter(page: bytes) -> str:
-    return html_to_markdown(page.decode(errors="replace"))[0]

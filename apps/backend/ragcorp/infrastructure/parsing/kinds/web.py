@@ -13,7 +13,7 @@ from ragcorp.infrastructure.parsing.kinds.html_layout import unwrap_layouts
 from ragcorp.infrastructure.parsing.kinds.mending import mend
 from ragcorp.infrastructure.parsing.kinds.reading import Reading, unread
 
-_META_CHARSET = re.compile(rb"charset\s{0,9}=\s{0,9}[\"']?\s{0,9}([\w.:-]{1,40})", re.IGNORECASE)
+_META_CHARSET = re.compile(rb"(?:charset|encoding)\s{0,9}=\s{0,9}[\"']?\s{0,9}([\w.:-]{1,40})", re.IGNORECASE)
 _TAG = re.compile(r"<!--|<(/?)([a-z][a-z0-9]*)\b((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>", re.IGNORECASE)
 _OMITTED = frozenset({"meta", "link", "base"})
 _RAW = frozenset({"script", "style", "template", "math"})

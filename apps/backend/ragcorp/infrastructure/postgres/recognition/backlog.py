@@ -3,14 +3,18 @@
 import hashlib
 from uuid import UUID
 
+from psycopg.types.json import Jsonb
+
 from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.ports.recognition import RecognizedDocument, ScannedPage
 from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.recognition import RecognitionCounts, RecognizedPage
+from ragcorp.domain.unread import without_read_pages
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.documents import reads
 from ragcorp.infrastructure.postgres.documents.scanned_pages import INDEXED
+from ragcorp.infrastructure.postgres.documents.unread import read_unread, unread_values
 from ragcorp.infrastructure.postgres.documents.writes import save_documents
 from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
 
@@ -79,6 +83,19 @@ PAGES = """
     ORDER BY page
 """
 
+LOCK_WHOLES = """
+    WITH RECURSIVE wholes AS (
+        SELECT d.part_of AS id FROM documents d WHERE d.id = %(document_id)s AND d.part_of IS NOT NULL
+        UNION
+        SELECT d.part_of FROM documents d JOIN wholes w ON w.id = d.id WHERE d.part_of IS NOT NULL)
+    SELECT d.id, d.unread FROM documents d WHERE d.id IN (SELECT id FROM wholes)
+    ORDER BY d.external_id
+    FOR NO KEY UPDATE
+"""
+"""The documents that this one is part of. Their names come before its name, in the order in which saves lock."""
+
+SET_UNREAD = "UPDATE documents SET unread = %(unread)s WHERE id = %(document_id)s"
+
 REFUSE = """
     UPDATE scanned_pages SET failed = true, reason = %(reason)s
     WHERE document_id = %(document_id)s AND page = ANY(%(pages)s) AND NOT indexed
@@ -145,10 +162,18 @@ class PostgresRecognitionBacklog:
         )
         pages = [page.page for page in done.pages]
         async with self._database.transaction(done.workspace) as connection:
+            locked = await connection.execute(LOCK_WHOLES, {"document_id": document.id})
+            wholes = await locked.fetchall()
             await save_documents(
                 connection, [write], principal=principal, expected=bytes.fromhex(document.content_hash), recognized=True
             )
             await connection.execute(INDEXED, {"document_id": document.id, "pages": pages})
+            for whole_id, unread in wholes:
+                left = without_read_pages(
+                    read_unread(unread), name=document.filename, before=document.unread, after=write.parsed.unread
+                )
+                values = {"document_id": whole_id, "unread": Jsonb(unread_values(left))}
+                await connection.execute(SET_UNREAD, values)
         if self._statistics is not None:
             self._statistics.touch(done.workspace)
 

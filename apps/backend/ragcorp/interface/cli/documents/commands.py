@@ -17,6 +17,7 @@ from ragcorp.interface.cli.console.output import Cells, minutes, plain
 from ragcorp.interface.cli.console.services import Session
 from ragcorp.interface.shapes.documents import described_document, stored, stored_document
 from ragcorp.interface.shapes.json_text import json_object
+from ragcorp.interface.shapes.recognition import recognition_in_words
 from ragcorp.interface.shapes.unread import unread_in_words
 
 ExternalId = Annotated[str, argument(metavar="EXTERNAL_ID", help="The document's own name.")]
@@ -50,7 +51,11 @@ async def show(call: Call, external_id: ExternalId) -> None:
     async with call.open() as session:
         document = await session.use_cases.documents.get(external_id, principal=session.principal)
     shape = json_object(described_document(document))
-    words = {"unread": unread_in_words(document.unread), "parts": ", ".join(document.parts)}
+    words = {
+        "unread": unread_in_words(document.unread),
+        "recognition": recognition_in_words(document.recognition),
+        "parts": ", ".join(document.parts),
+    }
     call.output.values(shape if call.output.json else shape | words)
 
 
