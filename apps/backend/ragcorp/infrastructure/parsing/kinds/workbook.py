@@ -112,6 +112,9 @@ def _cells(row: Iterable[object], number: int, notes: dict[str, str]) -> list[st
     cells = []
     for column, cell in enumerate(row, 1):
         value = getattr(cell, "value", None)
+        if value is None and not notes:
+            cells.append("")
+            continue
         text = "" if value is None else shown(value, getattr(cell, "number_format", None) or "General")
         note = notes.pop(f"{get_column_letter(column)}{number}", None) if notes else None
         cells.append(f"{text} ({note})".strip() if note else text)
