@@ -54,3 +54,18 @@ async def test_a_person_sees_what_was_not_read(serve: Serve, open_page: OpenPage
     await incomplete.get_by_role("link").click()
     await expect(english).to_have_url(re.compile(r"#/document/plazos.pdf"))
     await expect(english.get_by_text("Not all of the file was read")).to_be_visible()
+
+
+async def test_a_person_goes_from_an_archive_to_the_files_inside_and_back(serve: Serve, open_page: OpenPage) -> None:
+    service = await serve(documents=False)
+    page = await open_page(service, "#/documents")
+    async with page.expect_file_chooser() as chooser:
+        await page.get_by_role("button", name="Elegir archivos").click()
+    await (await chooser.value).set_files(FILES[1:2])
+    await page.get_by_role("region", name="Subidas").get_by_role("link", name="anexos.zip").click()
+    await page.get_by_text("1 archivo dentro, con su documento").click()
+    await page.get_by_role("link", name="anexos.zip/contrato.md").click()
+    await expect(page.get_by_role("heading", name="Contrato", level=1)).to_be_visible()
+    assert await accessibility_faults(page) == []
+    await page.get_by_text("Archivo de dentro de").get_by_role("link", name="anexos.zip").click()
+    await expect(page.get_by_text("1 archivo dentro, con su documento")).to_be_visible()

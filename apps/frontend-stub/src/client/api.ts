@@ -15,6 +15,7 @@ export type AnswerBody = Schemas["AnswerBody"];
 export type AnswerCitation = Schemas["AnswerCitation"];
 export type Degraded = Schemas["Degraded"];
 export type StoredDocument = Schemas["StoredDocument"];
+export type DescribedDocument = Schemas["DescribedDocument"];
 export type DocumentList = Schemas["DocumentList"];
 export type Stored = Schemas["Stored"];
 export type Unread = Schemas["Unread"];

@@ -1,5 +1,5 @@
 import { useEffect, useMemo } from "preact/hooks";
-import type { StoredDocument } from "../client/api";
+import type { DescribedDocument, StoredDocument } from "../client/api";
 import { Empty, ErrorNotice, Progress } from "../common/notices";
 import { Name } from "../common/text";
 import { UnreadNotice } from "../common/unread";
@@ -45,7 +45,7 @@ export function DocumentView({ id, place }: { id: string; place: Place }) {
   );
 }
 
-function About({ document, page }: { document: StoredDocument; page: number | undefined }) {
+function About({ document, page }: { document: DescribedDocument; page: number | undefined }) {
   const say = texts();
   return (
     <>
@@ -62,6 +62,12 @@ function About({ document, page }: { document: StoredDocument; page: number | un
         <Fact name={say.created}>{moment(document.created_at)}</Fact>
         {document.updated_at !== document.created_at && <Fact name={say.updated}>{moment(document.updated_at)}</Fact>}
       </dl>
+      {document.part_of && (
+        <p class="small">
+          {say.partOf} <DocumentLink id={document.part_of} />
+        </p>
+      )}
+      <Parts names={document.parts} />
       <UnreadNotice unread={document.unread} />
       {document.recognition && (
         <p class="quiet small">
@@ -73,6 +79,30 @@ function About({ document, page }: { document: StoredDocument; page: number | un
         <Original id={document.external_id} filename={document.filename} page={page} />
       </div>
     </>
+  );
+}
+
+function Parts({ names }: { names: readonly string[] }) {
+  if (names.length === 0) return null;
+  return (
+    <details class="small">
+      <summary>{texts().parts(names.length)}</summary>
+      <ul>
+        {names.map((name) => (
+          <li key={name}>
+            <DocumentLink id={name} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function DocumentLink({ id }: { id: string }) {
+  return (
+    <a href={href({ view: "document", id, place: {} })}>
+      <Name>{id}</Name>
+    </a>
   );
 }
 

@@ -15,6 +15,11 @@ export const texts = messages({
     created: "Añadido",
     updated: "Actualizado",
     dated: "Fecha",
+    partOf: "Archivo de dentro de",
+    parts: (count: number) =>
+      count === 1
+        ? "1 archivo dentro, con su documento"
+        : `${number(count)} archivos dentro, cada uno con su documento`,
     recognition: (done: number, pages: number, failed: number) =>
       `OCR: ${number(done)} de ${number(pages)} páginas escaneadas leídas${failed ? `, ${number(failed)} ilegibles` : ""}`,
     pending: (count: number) => `${number(count)} aún sin vector: se encuentran por texto, todavía no por significado`,
@@ -51,6 +56,11 @@ export const texts = messages({
     created: "Added",
     updated: "Updated",
     dated: "Date",
+    partOf: "File inside",
+    parts: (count: number) =>
+      count === 1
+        ? "1 file inside, with its own document"
+        : `${number(count)} files inside, each with its own document`,
     recognition: (done: number, pages: number, failed: number) =>
       `OCR: ${number(done)} of ${number(pages)} scanned pages read${failed ? `, ${number(failed)} failed` : ""}`,
     pending: (count: number) => `${number(count)} without vectors yet: found by text, not yet by meaning`,

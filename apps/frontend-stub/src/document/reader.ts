@@ -1,5 +1,5 @@
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
-import { api, type StoredDocument } from "../client/api";
+import { api, type DescribedDocument } from "../client/api";
 import { answerOf } from "../client/transport";
 import { Loader } from "../common/loader";
 import type { Span } from "../common/spans";
@@ -20,7 +20,7 @@ export type Goal = { index: number; at: number; found: boolean };
 
 /** A document that is being read: its passages as far as they are loaded, a place in it, and what is looked for. */
 export class Reader {
-  readonly document = new Loader<StoredDocument>();
+  readonly document = new Loader<DescribedDocument>();
   readonly loader = new Loader<null>();
   readonly passages = signal<readonly Shown[]>([]);
   readonly complete = signal(false);

@@ -12,6 +12,7 @@ const stored = (externalId: string): Stored => ({
   chunks: 1,
   pending: 0,
   unread: [],
+  parts: 0,
 });
 
 beforeEach(() => vi.useFakeTimers());

@@ -92,7 +92,8 @@ class IngestFolder:
         ``by_kind`` stores source code as ``code``; None: if no attributes.
         """
         tree, scan = await self._scan(root, gitignore=gitignore)
-        entries = [file.entry for file in scan.files]
+        entries = [file.entry for file in scan.files if file.stamp.size]
+        empty = [LeftOutFile(file.relative, LeftOutReason.EMPTY) for file in scan.files if not file.stamp.size]
         options = FolderOptions(
             attributes=attributes or DocumentAttributes(language=self.default_language),
             prefix=prefix,
@@ -103,7 +104,6 @@ class IngestFolder:
             IngestFailure(external_id=visible(prefix + (path or ".")), error=unlisted()) for path in scan.unlisted
         ]
         replaced = done = 0
-        empty: list[LeftOutFile] = []
         stored = self.documents.store(
             entries,
             folder=tree.key,

@@ -1,5 +1,6 @@
 """The kinds of file that are taken, by file name suffix, or by a name that has none."""
 
+import re
 from pathlib import PurePosixPath
 
 from ragcorp.domain.exceptions import UnsupportedMediaTypeError
@@ -133,3 +134,41 @@ def media_type_of(filename: str, declared: str | None) -> str:
         limit=" ".join(sorted(BY_SUFFIX)),
         remedy=f"Send one of: {', '.join(sorted(BY_SUFFIX))}.",
     )
+
+
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ZIP = b"PK\x03\x04"
+_RICH = b"{\\rtf"
+_BEGINNINGS = {
+    **dict.fromkeys((DOC, XLS, PPT), _OLE),
+    **dict.fromkeys((DOCX, XLSX, PPTX, ODT, ODS, ODP), _ZIP),
+    RTF: _RICH,
+}
+_MODERN = {DOC: DOCX, XLS: XLSX, PPT: PPTX, RTF: DOCX}
+_MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html|head|meta|body|table)\b", re.IGNORECASE)
+_CELLS = re.compile(rb"[^\0\n;\t]+[;\t][^\0]*\Z")
+_LOOKED_AT = 4_096
+
+
+def type_by_content(media_type: str, content: bytes) -> str:
+    """Return the kind that the first bytes show, where the name of the file promises another one.
+
+    Programs export web pages, tables as text and Rich Text under the names ``.xls`` and ``.doc``.
+    """
+    beginning = content[:_LOOKED_AT]
+    expected = _BEGINNINGS.get(media_type)
+    if expected is None or beginning.startswith(expected):
+        return media_type
+    if beginning.startswith(_ZIP):
+        packed = beginning[30:]
+        written = (kind for kind in (ODT, ODS, ODP, EPUB) if packed.startswith(f"mimetype{kind}".encode()))
+        return next(written, _MODERN.get(media_type, media_type))
+    if beginning.startswith(_RICH):
+        return RTF
+    if beginning.startswith(b"%PDF-"):
+        return PDF
+    if _MARKUP.match(beginning):
+        return HTML
+    if media_type == XLS and _CELLS.match(beginning):
+        return TSV if b"\t" in beginning.partition(b"\n")[0] else CSV
+    return media_type

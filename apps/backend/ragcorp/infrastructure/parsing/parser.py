@@ -104,7 +104,7 @@ class MultiFormatParser:
 
     def parse(self, file: SourceFile, recognized: Sequence[RecognizedPage] = ()) -> ParsedText:
         """Return the text. Also raises PayloadTooLargeError for more than ``max_characters`` of it."""
-        media_type = self.media_type(file.filename, file.media_type)
+        media_type = media_types.type_by_content(self.media_type(file.filename, file.media_type), file.content)
         if media_type.startswith("text/") and len(file.content) > 4 * self._max_characters:
             raise too_large(self._max_characters)
         plain = self.is_plain(file.filename)

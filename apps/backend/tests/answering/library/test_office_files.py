@@ -45,9 +45,9 @@ ANSWERS = (
     ("¿De cuánto es la ayuda que se concede a la cooperativa?", "47.250", SUBSIDY, 2),
 )
 ATTACHED = (
-    ("¿Cuántos palets salen según el albarán 8812?", "14"),
-    ("¿Cuál es la matrícula del camión del pedido 8812?", "4410 KHB"),
-    ("¿De cuánto es la franquicia del seguro?", "900"),
+    ("¿Cuántos palets salen según el albarán 8812?", "14", "/albarán 8812.pdf", 1),
+    ("¿Cuál es la matrícula del camión del pedido 8812?", "4410 KHB", "/albarán 8812.pdf", 1),
+    ("¿De cuánto es la franquicia del seguro?", "900", "/condiciones.txt", None),
 )
 UNANSWERED = (
     "¿Cuál es el CIF de la cooperativa?",
@@ -71,9 +71,11 @@ async def test_office_questions(open_rag: Callable[..., Any]) -> None:
         (citation, *_) = answer.citations
         assert name in citation.external_id, question
         assert citation.page == page, question
-    for question, value in ATTACHED:
+    for question, value, name, page in ATTACHED:
         answer = await rag.ask(question)
         assert value in answer.text, question
-        assert ORDER in answer.citations[0].external_id, question
+        (citation, *_) = answer.citations
+        assert citation.external_id.endswith(f"{ORDER}.eml{name}"), question
+        assert citation.page == page, question
     for question in UNANSWERED:
         assert (await rag.ask(question)).abstained, question

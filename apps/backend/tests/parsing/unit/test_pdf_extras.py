@@ -255,3 +255,12 @@ def test_a_table_of_words_keeps_its_rows(rows: list[tuple[str, str]]) -> None:
     text = parse("a.pdf", lines_of(rows)).text.replace(" | ", " ")
     places = [text.index(" ".join(row)) for row in rows]
     assert len(places) == len(rows)
+
+
+def test_a_table_of_long_cells_keeps_its_rows() -> None:
+    sentences = [sentence.strip() for sentence in PROSE.replace(",", ".").split(".") if len(sentence) > 40]
+    cells = [textwrap.wrap(sentence.capitalize(), 26)[:3] for sentence in sentences]
+    rows = [pair for number in range(8) for pair in zip(cells[number % 4], cells[(number + 1) % 4], strict=False)]
+    text = " ".join(parse("a.pdf", lines_of(rows)).text.split())
+    assert " ".join(rows[0]) in text
+    assert " ".join(rows[3]) in text

@@ -74,3 +74,22 @@ def test_odd_files_are_read_or_refused(source: str) -> None:
         parse("a.rtf", source.encode())
     except UnreadableDocumentError as error:
         assert error.field == "content"
+
+
+@pytest.mark.parametrize(
+    ("inner", "expected"),
+    [
+        (" Plazo {\\deleted 20}{\\revised 25} d\\'edas", "Plazo 25 días"),
+        (" {\\listtext 2.1.\\tab}uno\\par{\\pntext\\'b7\\tab}dos", "2.1. uno\n\n• dos"),
+        ("{\\shp{\\*\\shpinst{\\shptxt caja\\par}}{\\shprslt caja}}Texto", "Texto\n\ncaja"),
+    ],
+)
+def test_numbers_and_what_follows_a_group(inner: str, expected: str) -> None:
+    assert parse("a.rtf", f"{{\\rtf1\\ansi{inner}\\par}}".encode()).text == expected
+
+
+@pytest.mark.parametrize(
+    ("head", "letter"), [("\\mac", "96"), ("\\pca", "a4"), ("\\ansicpg850", "a4"), ("\\ansi", "f1")]
+)
+def test_code_pages(head: str, letter: str) -> None:
+    assert parse("a.rtf", f"{{\\rtf1{head} a\\'{letter}o\\par}}".encode()).text == "año"

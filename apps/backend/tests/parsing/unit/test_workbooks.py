@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import io
+import re
+import zipfile
 from datetime import datetime, time, timedelta
 
 import openpyxl
@@ -12,8 +15,9 @@ from openpyxl.chart import BarChart, Reference
 from openpyxl.comments import Comment
 
 from ragcorp.domain.documents import UnreadKind
+from ragcorp.domain.exceptions import UnreadableDocumentError
 from ragcorp.infrastructure.parsing.kinds.shown_values import shown
-from support.parsing.kinds import parse, part_of, parts_of, saved, with_parts
+from support.parsing.kinds import parse, part_of, parts_of, saved, with_parts, zipped
 
 
 @pytest.mark.parametrize(
@@ -228,3 +232,79 @@ def test_a_workbook_of_excel_97() -> None:
     parsed = parse("a.xls", saved(made))
     assert parsed.text == "## Datos\n\n| Día | 21 % |\n| --- | --- |\n| 15/03/2026 |  |"
     assert parts_of(parsed) == {(UnreadKind.HIDDEN_SHEET, 1, ("Sueldos",))}
+
+
+def test_one_odd_number_leaves_the_others_as_shown() -> None:
+    made = book(["Importe", 1234.5], ["Enorme", 1e30], ["Negativa", -0.26041666666666669])
+    for cell, number_format in (("B1", "#,##0.00"), ("B2", "0.00"), ("B3", "[h]:mm")):
+        made.active[cell].number_format = number_format
+    parsed = parse("a.xlsx", saved(made))
+    assert "| Importe | 1.234,50 |" in parsed.text
+    assert "| Negativa | -6:15 |" in parsed.text
+    assert not parsed.unread
+
+
+@pytest.mark.parametrize("since_1904", [False, True])
+def test_durations_and_odd_dates_of_excel_97(since_1904: bool) -> None:
+    xlwt = pytest.importorskip("xlwt")
+    made = xlwt.Workbook()
+    made.dates_1904 = since_1904
+    sheet = made.add_sheet("Horas")
+    values = [(26.25 / 24, "[h]:mm"), (0.5 / 24, "h:mm"), (3_000_000, "dd/mm/yyyy"), (-1, "dd/mm/yyyy"), (1e30, "0.00")]
+    for row, (value, number_format) in enumerate(values):
+        sheet.write(row, 0, f"{row}")
+        sheet.write(row, 1, value, xlwt.easyxf(num_format_str=number_format))
+    text = parse("a.xls", saved(made)).text
+    assert "| 0 | 26:15 |" in text
+    assert "| 1 | 0:30 |" in text
+    assert "| 2 | 3000000 |" in text
+    assert f"| 3 | {'31/12/1903' if since_1904 else '-1'} |" in text
+
+
+def test_comments_on_cells_without_a_value() -> None:
+    made = book(["A", "B"], [1, 2])
+    for cell in ("B5", "D2"):
+        made.active[cell].comment = Comment(f"Sobre {cell}", "Ana")
+    sheet = part_of(saved(made), "xl/worksheets/sheet1.xml")
+    bare = re.sub(r'<c r="(?:B5|D2)"[^<>]*></c>', "", sheet)
+    assert bare != sheet
+    text = parse("a.xlsx", with_parts(saved(made), {"xl/worksheets/sheet1.xml": bare})).text
+    assert "Comentario de Ana: Sobre B5" in text
+    assert "Comentario de Ana: Sobre D2" in text
+
+
+@pytest.mark.parametrize("result", ["<v></v>", "<v/>", "<v>x</v>"])
+def test_an_empty_text_is_a_result(result: str) -> None:
+    sheet = part_of(saved(book(["A", '=IF(A1="A","","x")'])), "xl/worksheets/sheet1.xml")
+    mended = re.sub(r'<c r="B1"[^<>]*>(<f>.*?</f>).*?</c>', rf'<c r="B1" t="str">\1{result}</c>', sheet)
+    assert mended != sheet
+    made = with_parts(saved(book(["A", "b"])), {"xl/worksheets/sheet1.xml": mended})
+    assert not parse("a.xlsx", made).unread
+
+
+def test_a_strict_workbook() -> None:
+    made = book(["Factura", "Importe"], ["F-1", 1234.5])
+    made.active["B2"].number_format = '#,##0.00 "€"'
+    with zipfile.ZipFile(io.BytesIO(saved(made))) as archive:
+        parts = {
+            name: re.sub(
+                r"http://schemas.openxmlformats.org/(spreadsheetml|officeDocument)/2006/",
+                r"http://purl.oclc.org/ooxml/\1/",
+                archive.read(name).decode(),
+            )
+            for name in archive.namelist()
+        }
+    assert "| F-1 | 1.234,50 € |" in parse("a.xlsx", zipped(parts)).text
+
+
+def test_the_first_bytes_show_the_kind() -> None:
+    web = b"<html><body><table><tr><td>Importe</td><td>5</td></tr></table></body></html>"
+    table = "| Importe | 5 |"
+    assert table in parse("a.xls", web).text
+    assert table in parse("a.doc", b"\xef\xbb\xbf\r\n" + web).text
+    assert table in parse("a.xls", b"Importe\t5\nIVA\t1,05\n").text
+    assert table in parse("a.xls", b"Importe;5\nIVA;1,05\n").text
+    assert table in parse("a.xls", saved(book(["Importe", 5]))).text
+    assert "Hola ñ" in parse("a.doc", rb"{\rtf1\ansi Hola \'f1}").text
+    with pytest.raises(UnreadableDocumentError):
+        parse("a.xls", b"\0\1;\2")

@@ -55,6 +55,7 @@ async def test_all_is_well(client: httpx.AsyncClient) -> None:
         ],
         "counts": COUNTS,
         "embedding": {"model": "test-embedder", "pending": 0, "failed": 0},
+        "recognition": {"pages": 3, "done": 2, "failed": 0},
         "flags": [{"name": "RRF_K", "value": "60", "is_default": True, "says": "Rank constant."}],
     }  # fmt: skip
 

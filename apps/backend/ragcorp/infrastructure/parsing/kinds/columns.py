@@ -15,6 +15,7 @@ _MIDDLE = range(40, 63)
 _MIN_RUNNING = 0.15
 _MANY_LINES = 25
 _MIN_EVEN = 0.9
+_MIN_TOGETHER = 0.8
 
 
 def in_columns(boxes: Sequence[Box], page: Any, text_page: Any) -> str | None:
@@ -70,7 +71,8 @@ def _are_columns(boxes: Sequence[Box], columns: Box, gutter: float, text_page: A
         [(box, text_page.get_text_bounded(*box).strip()) for box in sorted(half, key=lambda box: -box.top)]
         for half in halves
     ]
-    return all(map(_runs_on, columns_of_lines)) or all(map(_is_even, columns_of_lines))
+    runs_on = all(map(_runs_on, columns_of_lines)) and not _begin_together(*columns_of_lines)
+    return runs_on or all(map(_is_even, columns_of_lines))
 
 
 def _runs_on(lines: Sequence[tuple[Box, str]]) -> bool:
@@ -81,6 +83,12 @@ def _runs_on(lines: Sequence[tuple[Box, str]]) -> bool:
         text.split()[0] for is_full, (_, text) in zip(full, lines[1:], strict=False) if is_full and text[:1].islower()
     }
     return sum(full) >= len(full) / 2 and len(going_on) >= _MIN_RUNNING * len(lines)
+
+
+def _begin_together(left: Sequence[tuple[Box, str]], right: Sequence[tuple[Box, str]]) -> bool:
+    """Return whether what begins on one side begins beside it on the other, as the cells of a row do."""
+    begun = [{round(box.bottom) for box, text in lines if not text[:1].islower()} for lines in (left, right)]
+    return len(begun[0] & begun[1]) >= max(3, _MIN_TOGETHER * max(map(len, begun)))
 
 
 def _is_even(lines: Sequence[tuple[Box, str]]) -> bool:

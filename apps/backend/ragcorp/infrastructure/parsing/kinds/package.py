@@ -9,10 +9,23 @@ from typing import NamedTuple
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element, fromstring
 
-__all__ = ["ASIDE", "Element", "Package", "Relation", "attribute", "child", "children", "local", "paragraphs", "within"]
+__all__ = [
+    "ASIDE",
+    "Element",
+    "Package",
+    "Relation",
+    "attribute",
+    "child",
+    "children",
+    "local",
+    "paragraphs",
+    "transitional",
+    "within",
+]
 
 ASIDE = frozenset({"del", "moveFrom", "Fallback", "pPr", "rPr", "endParaRPr", "instrText", "delText", "txbxContent"})
 _SIGNS = {"tab": " ", "ptab": " ", "br": " ", "cr": " ", "noBreakHyphen": "-"}
+_STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/(\w+)")
 
 
 class Relation(NamedTuple):
@@ -20,6 +33,21 @@ class Relation(NamedTuple):
 
     kind: str
     target: str
+
+
+def transitional(data: bytes) -> bytes:
+    """Return an Office file of the kind "Strict" with the names of the usual kind, which libraries know."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if "_rels/.rels" not in archive.namelist() or not _STRICT.search(archive.read("_rels/.rels")):
+            return data
+        renamed = io.BytesIO()
+        with zipfile.ZipFile(renamed, "w", zipfile.ZIP_DEFLATED) as written:
+            for name in archive.namelist():
+                part = archive.read(name)
+                if name.endswith((".xml", ".rels")):
+                    part = _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/\2", part)
+                written.writestr(name, part)
+    return renamed.getvalue()
 
 
 class Package:

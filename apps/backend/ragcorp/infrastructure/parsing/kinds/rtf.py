@@ -1,5 +1,6 @@
 """RTF files: prepares what kreuzberg 4.10 loses of them, or shows in the wrong place."""
 
+import codecs
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,7 +16,11 @@ _TOKEN = re.compile(r"\\([a-zA-Z]+)(-?\d{1,10})? ?|\\'[0-9a-fA-F]{2}|\\[^a-zA-Z]
 _MARGINS = frozenset({"header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf"})
 _BOXES = frozenset({"shptxt", "dptxbxtext"})
 _DROPPED = frozenset({"shp", "do", "shprslt", "nonshppict", "pict", "upr", "objdata"})
-_SPECIAL = _MARGINS | _BOXES | _DROPPED | {"footnote", "annotation", "atnauthor", "ud"}
+_NUMBERS = frozenset({"pntext", "listtext"})
+_LABEL = re.compile(r"\(?[\w.]{1,12}[.)]\)?|\d+")
+_CODE_PAGES = {"mac": "mac_roman", "pc": "cp437", "pca": "cp850"}
+_WESTERN = "cp1252"
+_SPECIAL = _NUMBERS | _MARGINS | _BOXES | _DROPPED | {"footnote", "annotation", "atnauthor", "ud"}
 _IN_NOTES = frozenset({"u", "uc", "tab", "emdash", "endash", "lquote", "rquote", "ldblquote", "rdblquote", "bullet"})
 _WORD = re.compile(r"\\([a-zA-Z]+)")
 _COPIES = frozenset({"shprslt", "nonshppict"})
@@ -49,6 +54,7 @@ class _Source:
     in_unicode: str = ""
     waiting: list[str] = field(default_factory=list)
     in_table: bool = False
+    code_page: str = _WESTERN
 
     def prepared(self, text: str) -> str:
         position = 0
@@ -61,7 +67,10 @@ class _Source:
             elif piece == "}":
                 self._close()
             elif word is None:
-                self.written.append(piece)
+                self.written.append(_letter(piece, self.code_page) if piece.startswith("\\'") else piece)
+            elif word in _CODE_PAGES or word == "ansicpg":
+                self.code_page = _CODE_PAGES.get(word) or _codec(found.group(2))
+                self.written.append("\\ansicpg1252 ")
             elif word == "bin":
                 position += max(0, int(found.group(2) or 0))
             else:
@@ -101,9 +110,14 @@ class _Source:
         self.copies -= kind in _COPIES
         pieces = self.written[start + 1 :]
         del self.written[start:]
+        if self.written and _WORD.match(self.written[-1]):
+            self.written.append(" ")
         if kind in _MARGINS and not PAGE_NUMBER.fullmatch(_plain(pieces).replace(r"\'e1", "á")):
             self.place_of_margins = self.place_of_margins if self.margins else start
             self.margins["".join(pieces).strip()] = None
+        elif kind in _NUMBERS:
+            label = " ".join(_plain(pieces).replace("\\tab", " ").split())
+            self.written.append(f"{{{label} }}" if _LABEL.fullmatch(label) else "{\\'95 }")
         elif kind in _BOXES and not self.copies:
             self.waiting.append("\\pard\\plain " + "".join(pieces))
         elif kind == "footnote" and (text := _plain(pieces)):
@@ -143,3 +157,21 @@ def _plain(pieces: Iterable[str]) -> str:
         elif piece not in ("{", "}", "\\*"):
             kept.append(piece.replace("\r", "").replace("\n", ""))
     return "".join(kept).strip()
+
+
+def _letter(escape: str, code_page: str) -> str:
+    """Return the escape of a letter in the code page that kreuzberg expects."""
+    if code_page == _WESTERN:
+        return escape
+    letter = bytes.fromhex(escape[2:]).decode(code_page, errors="ignore")
+    western = letter.encode(_WESTERN, errors="ignore")
+    return f"\\'{western[0]:02x}" if western else f"\\u{ord(letter)}?" if letter else escape
+
+
+def _codec(number: str | None) -> str:
+    """Return the code page of a number, if it has one byte a letter."""
+    try:
+        name = codecs.lookup(f"cp{int(number or 0)}").name
+    except LookupError:
+        return _WESTERN
+    return name if name.startswith(("cp125", "cp4", "cp7", "cp8")) else _WESTERN

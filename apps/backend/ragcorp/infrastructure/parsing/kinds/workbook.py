@@ -13,24 +13,36 @@ from ragcorp.infrastructure.parsing.extraction import Request, extract, shielded
 from ragcorp.infrastructure.parsing.kinds.labels import comment
 from ragcorp.infrastructure.parsing.kinds.markdown import paragraph
 from ragcorp.infrastructure.parsing.kinds.mending import mend
-from ragcorp.infrastructure.parsing.kinds.package import Package, attribute, child, children, local, paragraphs
+from ragcorp.infrastructure.parsing.kinds.package import (
+    Package,
+    attribute,
+    child,
+    children,
+    local,
+    paragraphs,
+    transitional,
+)
 from ragcorp.infrastructure.parsing.kinds.pdf import real_title
 from ragcorp.infrastructure.parsing.kinds.reading import Reading, unread
 from ragcorp.infrastructure.parsing.kinds.sheets import Merged, sheet_section
-from ragcorp.infrastructure.parsing.kinds.shown_values import shown
+from ragcorp.infrastructure.parsing.kinds.shown_values import shown, shown_serial
 from ragcorp.infrastructure.parsing.limits import check_office_archive
 
 _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\b[^<>]{0,99}\bref=[\"']([A-Z]+\d+:[A-Z]+\d+)[\"']")
 _MOST_MERGED = 10_000
 _MOST_MERGED_ROWS = 1_000
-_NO_RESULT = re.compile(rb"<f\b[^<>]*(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v>\s*</v>|</c>)")
+_NO_RESULT = re.compile(
+    rb"<c\b(?![^<>]*\st=[\"']str[\"'])[^<>]*>\s*<f\b[^<>]*(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v>\s*</v>|</c>)"
+)
+"""Cells with a formula and nothing else. A result that is marked as text may be empty."""
 
 
 def read_xlsx(file: SourceFile, reading: Reading) -> ParsedText:
     """Read with openpyxl, which knows formats; kreuzberg reads what it refuses."""
     check_office_archive(file.content, "Excel", reading.max_characters)
     with shielded("Excel"):
-        package = Package(file.content)
+        content = transitional(file.content)
+        package = Package(content)
         book = package.main() or "xl/workbook.xml"
         relations = package.relations(book)
         sheets = {
@@ -52,9 +64,9 @@ def read_xlsx(file: SourceFile, reading: Reading) -> ParsedText:
         notes = {name: _notes(package, part, persons) for name, (part, _) in sheets.items()}
         merged = {name: _merged(package.bytes_of(part)) for name, (part, visible) in sheets.items() if visible}
         try:
-            sections = list(_sections(file.content, notes, merged, frozenset(hidden)))
+            sections = list(_sections(content, notes, merged, frozenset(hidden)))
         except Exception:  # noqa: BLE001 - openpyxl raises whatever comes up in styles that it does not know
-            text = mend(extract(file.content, Request(media_type=media_types.XLSX), "Excel").text, escaped=True)
+            text = mend(extract(content, Request(media_type=media_types.XLSX), "Excel").text, escaped=True)
             names = {f"## {name}" for name in hidden}
             sections = [
                 part for part in re.split(r"^(?=## )", text, flags=re.MULTILINE) if part.split("\n")[0] not in names
@@ -87,18 +99,27 @@ def _sections(
             if sheet.title in hidden:
                 continue
             sheet.reset_dimensions()
-            rows = (_cells(row, notes.get(sheet.title, {})) for row in sheet.rows)
-            yield sheet_section(sheet.title, rows, merged.get(sheet.title, ()))
+            left = dict(notes.get(sheet.title, {}))
+            rows = (_cells(row, number, left) for number, row in enumerate(sheet.rows, 1))
+            section = sheet_section(sheet.title, rows, merged.get(sheet.title, ()))
+            yield "\n\n".join([section, *(paragraph(f"{cell}: {note}") for cell, note in left.items())])
 
 
-def _cells(row: Iterable[object], notes: Mapping[str, str]) -> list[str]:
+def _cells(row: Iterable[object], number: int, notes: dict[str, str]) -> list[str]:
+    """Return the texts of a row, and take the comments that they show from ``notes``."""
     cells = []
-    for cell in row:
+    for column, cell in enumerate(row, 1):
         value = getattr(cell, "value", None)
         text = "" if value is None else shown(value, getattr(cell, "number_format", None) or "General")
-        note = notes.get(cell.coordinate) if notes and hasattr(cell, "coordinate") else None
+        note = notes.pop(_coordinate(column, number), None) if notes else None
         cells.append(f"{text} ({note})".strip() if note else text)
     return cells
+
+
+def _coordinate(column: int, row: int) -> str:
+    from openpyxl.utils.cell import get_column_letter
+
+    return f"{get_column_letter(column)}{row}"
 
 
 def _merged(sheet: bytes) -> list[Merged]:
@@ -167,7 +188,7 @@ def _old_value(book: Any, cell: Any) -> str:
 
     number_format = book.format_map[book.xf_list[cell.xf_index].format_key].format_str
     if cell.ctype == xlrd.XL_CELL_DATE:
-        return shown(xlrd.xldate.xldate_as_datetime(cell.value, book.datemode), number_format)
+        return shown_serial(cell.value, number_format, since_1904=book.datemode == 1)
     if cell.ctype == xlrd.XL_CELL_ERROR:
         return str(xlrd.error_text_from_code.get(cell.value, ""))
     value = bool(cell.value) if cell.ctype == xlrd.XL_CELL_BOOLEAN else cell.value
