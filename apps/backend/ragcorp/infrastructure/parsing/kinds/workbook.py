@@ -100,7 +100,7 @@ def _sections(
                 continue
             sheet.reset_dimensions()
             left = dict(notes.get(sheet.title, {}))
-            rows = (_cells(row, number, left) for number, row in enumerate(sheet.rows, 1))
+            rows = (_cells(row, number, left) if row else [] for number, row in enumerate(sheet.rows, 1))
             section = sheet_section(sheet.title, rows, merged.get(sheet.title, ()))
             yield "\n\n".join([section, *(paragraph(f"{cell}: {note}") for cell, note in left.items())])
 
