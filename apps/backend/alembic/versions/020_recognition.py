@@ -31,7 +31,8 @@ def upgrade() -> None:
         )
     """)
     op.execute("""
-        CREATE INDEX ix_scanned_pages_available_at ON scanned_pages (available_at) WHERE text IS NULL AND NOT failed
+        CREATE INDEX ix_scanned_pages_available_at ON scanned_pages (((page - 1) / 25), available_at)
+            WHERE text IS NULL AND NOT failed
     """)
     op.execute("CREATE INDEX ix_scanned_pages_text ON scanned_pages (document_id) WHERE text <> '' AND NOT indexed")
     op.execute("CREATE INDEX ix_scanned_pages_workspace ON scanned_pages (workspace)")

@@ -198,8 +198,10 @@ def _detected(data: bytes) -> str | None:
     accented = len(sample.translate(None, _ASCII))
     western = best_fit(sample)
     mostly_ascii = accented <= _MAX_ACCENTED_SHARE * len(sample)
-    required = _MIN_WESTERN_SHARE if mostly_ascii else _SURELY_WESTERN_SHARE
-    if western.share >= required and (mostly_ascii or accented <= _FEW_ACCENTS):
+    few = accented <= _FEW_ACCENTS
+    if (mostly_ascii and (few or western.share >= _MIN_WESTERN_SHARE)) or (
+        few and western.share >= _SURELY_WESTERN_SHARE
+    ):
         return western.encoding
     best = from_bytes(sample).best()
     return best.encoding if best else None

@@ -15,21 +15,22 @@ _SOUND = re.compile(
     + "|".join((
         rf"(?<![A-Z][A-Z])(?<=[A-Za-zñç])[{_LOWER}](?![A-Z{_UPPER}{_LOWER}])",
         rf"(?<!{_LETTER})[{_LOWER}œ](?=[a-z])",
-        r"(?<!\w)[àáèéìòóù](?!\w)",
+        rf"(?<!\w)[{_LOWER}{_UPPER}ñ](?!\w)",
         r"(?<=[a-z])œ(?=u)",
         rf"(?<![A-Z][A-Z])(?<={_VOWEL})ñ(?={_VOWEL})|(?<=\b[AEIOUÁÉÍÓÚ])ñ(?={_VOWEL})|\bñ(?={_VOWEL})",
-        rf"(?<!{_LETTER})[{_UPPER}](?=[A-Za-z{_UPPER}])",
+        rf"(?<!{_LETTER})[{_UPPER}](?=[a-z]|[A-Z{_UPPER}]+(?![a-z]))",
         rf"(?<=[A-Z{_UPPER}])[{_UPPER}](?![a-z{_LOWER}])",
         r"\b(?:(?<=[ldsmtnjcLDSMTNJC])|(?<=qu))’(?=[haeiouàâéèêíòóúAEIOUHÀÉÈÍÒÓÚ]\w\w)",
         r"(?<=[a-z])’(?=(?:s|t|re|ve|ll|d|m)\b|hui\b)|(?<=\b[OD])’(?=[A-Z])",
         rf"(?<={_LETTER}{{3}})[–—\u00a0](?={_LETTER}{{2}})|(?<=\d)[–—](?=\d)",
         r"(?<=[lL])·(?=[lL])",
         rf"(?<!{_LETTER})[{_SIGNS}](?!{_LETTER})",
-        rf"(?<!{_LETTER})[¿¡“‘„«–—…€£§µ\u00a0](?={_LETTER})",
-        rf"(?<={_LETTER})[”’»–—…ºª²³©®™\u00a0](?!{_LETTER})",
+        rf"(?<!{_LETTER})[¿¡“‘„«–—…\u00a0](?={_LETTER})",
+        rf"(?<={_LETTER})[”»…ºª²³©®™\u00a0](?!{_LETTER})|(?<=s)’(?!{_LETTER})",
     ))
     + ")"
 )  # fmt: skip
+_PAIRED = re.compile(rf"‘([^‘’\n]{{1,300}})’(?!\w)|(?<!\w)[–—](?=\w)([^–—\n]{{1,300}})(?<={_LETTER})[–—](?!\w)")
 _OTHERS = re.compile(r"[^\x00-\x7f]")
 _SPANISH = frozenset("áéíóúüñçÁÉÍÓÚÜÑÇ")
 _OLD = ("cp850", "mac_roman")
@@ -60,7 +61,7 @@ def best_fit(sample: bytes) -> Fit:
 
 
 def _fit(sample: bytes, encoding: str) -> Fit:
-    text = sample.decode(encoding, errors="replace")
+    text = _PAIRED.sub(r"«\1\2»", sample.decode(encoding, errors="replace"))
     others = _OTHERS.findall(text)
     sound = sum(1 for _ in _SOUND.finditer(text))
     return Fit(sound / max(len(others), 1), sum(map(_SPANISH.__contains__, others)), encoding)

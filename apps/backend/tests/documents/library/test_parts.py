@@ -105,7 +105,8 @@ async def test_a_new_version_replaces_the_parts_and_an_equal_one_changes_nothing
     rag = await open_rag()
     first = await store(rag, "a.zip", zipped({"nota.md": NOTE, "b.csv": RATES}))
     note = await rag.document("a.zip/nota.md")
-    second = await store(rag, "a.zip", zipped({"nota.md": NOTE, "c.md": b"# Nuevo"}))
+    newer = zipped({"nota.md": NOTE, "c.md": b"# Nuevo"})
+    second = await store(rag, "a.zip", newer)
     assert (second.document_id, second.parts) == (first.document_id, 2)
     assert await names(rag) == ["a.zip", "a.zip/c.md", "a.zip/nota.md"]
     assert await names(rag, deleted=True) == []
@@ -115,7 +116,7 @@ async def test_a_new_version_replaces_the_parts_and_an_equal_one_changes_nothing
         raise AssertionError
 
     monkeypatch.setattr(rag._use_cases.ingest.store, "save_many", unwanted)
-    again = await store(rag, "a.zip", zipped({"nota.md": NOTE, "c.md": b"# Nuevo"}))
+    again = await store(rag, "a.zip", newer)
     assert (again.status, again.parts) == (IngestStatus.UNCHANGED, 2)
 
 

@@ -72,7 +72,7 @@ def test_no_part_of_a_mail_is_lost_in_silence() -> None:
     assert (left_out.count, left_out.places[-1]) == (5, "1004.txt")
     message = mail()
     for number in range(2_005):
-        message.add_attachment(b"x", maintype="image", subtype="png", filename=f"{number}.png")
+        message.add_attachment(b"x", maintype="video", subtype="mp4", filename=f"{number}.mp4")
     (left_out,) = parse("a.eml", message.as_bytes()).unread
     assert left_out.count == 2_005
 

@@ -178,6 +178,16 @@ async def test_a_long_document_is_found_before_it_is_through(make_container: Any
     assert document.unread[0].places == ("26", "27", "28", "29", "30")
 
 
+async def test_a_long_document_does_not_hold_up_a_short_one(make_container: Any) -> None:
+    recognizer = ScriptedRecognizer({})
+    container: Container = await make_container(parts=Parts(embedder=HashingEmbedder(), recognizer=recognizer))
+    await container_ingest(container, pdf_of(*[SCAN] * 27))
+    await container_ingest(container, pdf_of(SCAN, SCAN), "corto.pdf")
+    for _ in range(29):
+        assert await container.use_cases.recognize.recognize()
+    assert recognizer.read == [*range(1, 26), 1, 2, 26, 27]
+
+
 async def test_a_write_meanwhile_wins(make_container: Any) -> None:
     recognizer = ScriptedRecognizer({2: GRANT})
     container: Container = await make_container(parts=Parts(embedder=HashingEmbedder(), recognizer=recognizer))
@@ -255,11 +265,11 @@ async def test_without_an_engine_pages_wait_for_one(open_rag: OpenRag) -> None:
     assert "ragcorp[ocr]" in str(caught.value.remedy)
 
 
-async def container_ingest(container: Container, content: bytes) -> None:
+async def container_ingest(container: Container, content: bytes, name: str = NAME) -> None:
     await container.use_cases.ingest.ingest(
         IngestRequest(
-            external_id=NAME,
-            file=SourceFile(content=content, media_type="", filename=NAME),
+            external_id=name,
+            file=SourceFile(content=content, media_type="", filename=name),
             attributes=DocumentAttributes(),
         ),
         principal=container.settings.local_caller.principal,

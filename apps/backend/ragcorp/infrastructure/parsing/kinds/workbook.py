@@ -100,15 +100,13 @@ def _sections(
                 continue
             sheet.reset_dimensions()
             left = dict(notes.get(sheet.title, {}))
-            rows = (_cells(row, number, left) for number, row in enumerate(sheet.rows, 1))
+            rows = (_cells(row, number, left) if row else [] for number, row in enumerate(sheet.rows, 1))
             section = sheet_section(sheet.title, rows, merged.get(sheet.title, ()))
             yield "\n\n".join([section, *(paragraph(f"{cell}: {note}") for cell, note in left.items())])
 
 
 def _cells(row: Iterable[object], number: int, notes: dict[str, str]) -> list[str]:
     """Return the texts of a row, and take the comments that they show from ``notes``."""
-    from openpyxl.utils.cell import get_column_letter
-
     cells = []
     for column, cell in enumerate(row, 1):
         value = getattr(cell, "value", None)
@@ -116,9 +114,15 @@ def _cells(row: Iterable[object], number: int, notes: dict[str, str]) -> list[st
             cells.append("")
             continue
         text = "" if value is None else shown(value, getattr(cell, "number_format", None) or "General")
-        note = notes.pop(f"{get_column_letter(column)}{number}", None) if notes else None
+        note = notes.pop(_coordinate(column, number), None) if notes else None
         cells.append(f"{text} ({note})".strip() if note else text)
     return cells
+
+
+def _coordinate(column: int, row: int) -> str:
+    from openpyxl.utils.cell import get_column_letter
+
+    return f"{get_column_letter(column)}{row}"
 
 
 def _merged(sheet: bytes) -> list[Merged]:

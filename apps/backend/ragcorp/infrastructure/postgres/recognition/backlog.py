@@ -25,7 +25,7 @@ CLAIM = f"""
         SELECT s.document_id, s.page FROM scanned_pages s
         WHERE s.text IS NULL AND NOT s.failed AND s.available_at <= clock_timestamp() AND {IN_WORKSPACE}
           AND (SELECT d.deleted_at IS NULL FROM documents d WHERE d.id = s.document_id)
-        ORDER BY s.available_at, s.document_id, s.page
+        ORDER BY (s.page - 1) / 25, s.available_at, s.document_id, s.page
         LIMIT 1
         FOR UPDATE SKIP LOCKED)
     UPDATE scanned_pages s
@@ -33,6 +33,7 @@ CLAIM = f"""
     FROM due WHERE (s.document_id, s.page) = (due.document_id, due.page)
     RETURNING s.document_id, s.page, s.source_hash, s.attempts
 """
+"""The first 25 pages of every document come first, so that a long one does not hold up the others."""
 
 SOURCE = """
     SELECT o.content, d.media_type, d.filename FROM documents d JOIN document_sources o ON o.document_id = d.id
