@@ -145,7 +145,7 @@ _BEGINNINGS = {
     RTF: _RICH,
 }
 _MODERN = {DOC: DOCX, XLS: XLSX, PPT: PPTX, RTF: DOCX}
-_MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html|head|meta|body|table)\b", re.IGNORECASE)
+_MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html|head|meta|style|body|div|table)\b", re.IGNORECASE)
 _CELLS = re.compile(rb"[^\0\n;\t]+[;\t][^\0]*\Z")
 _LOOKED_AT = 4_096
 
@@ -169,6 +169,10 @@ def type_by_content(media_type: str, content: bytes) -> str:
         return PDF
     if _MARKUP.match(beginning):
         return HTML
+    if beginning.lower().startswith(b"mime-version:"):
+        return EML
+    if media_type == XLS and beginning.startswith(b"\xff\xfe"):
+        return TSV
     if media_type == XLS and _CELLS.match(beginning):
         return TSV if b"\t" in beginning.partition(b"\n")[0] else CSV
     return media_type

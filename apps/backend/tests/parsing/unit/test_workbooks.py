@@ -303,6 +303,8 @@ def test_the_first_bytes_show_the_kind() -> None:
     assert table in parse("a.xls", web).text
     assert table in parse("a.doc", b"\xef\xbb\xbf\r\n" + web).text
     assert table in parse("a.xls", b"Importe\t5\nIVA\t1,05\n").text
+    assert table in parse("a.xls", "Importe\t5\nIVA\t1,05\n".encode("utf-16")).text
+    assert table in parse("a.doc", b"MIME-Version: 1.0\r\nContent-Type: text/html\r\n\r\n" + web).text
     assert table in parse("a.xls", b"Importe;5\nIVA;1,05\n").text
     assert table in parse("a.xls", saved(book(["Importe", 5]))).text
     assert "Hola ñ" in parse("a.doc", rb"{\rtf1\ansi Hola \'f1}").text

@@ -16,7 +16,7 @@ def paragraph(text: str) -> str:
 
 def table(rows: Iterable[Sequence[str]]) -> str:
     """Return a pipe table whose first row is the heading, without blank rows and columns."""
-    filled = [cells for row in rows if any(cells := [_cell(cell) for cell in row])]
+    filled = [cells for row in rows if any(cells := [_cell(cell) if cell else "" for cell in row])]
     columns = [column for column in zip_longest(*filled, fillvalue="") if any(column)]
     lines = [f"| {' | '.join(row)} |" for row in zip(*columns, strict=True)]
     return "\n".join([*lines[:1], f"| {' | '.join('---' for _ in columns)} |", *lines[1:]]) if lines else ""

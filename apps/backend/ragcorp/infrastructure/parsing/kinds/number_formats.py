@@ -109,8 +109,8 @@ def shown_number(value: float, number_format: str) -> str:
     if number_format.lower() == "general":
         return general(value)
     text = _written(abs(value), section)
-    told = section is not sections[0] and not section.condition and section.literals != sections[0].literals
-    minus = "-" if value < 0 and not told and re.search("[1-9]", text) else ""
+    conveyed = section is not sections[0] and not section.condition and section.literals != sections[0].literals
+    minus = "-" if value < 0 and not conveyed and re.search("[1-9]", text) else ""
     return " ".join((minus + text).split())
 
 

@@ -100,7 +100,7 @@ def _sections(
                 continue
             sheet.reset_dimensions()
             left = dict(notes.get(sheet.title, {}))
-            rows = (_cells(row, number, left) for number, row in enumerate(sheet.rows, 1))
+            rows = (_cells(row, number, left) if row else [] for number, row in enumerate(sheet.rows, 1))
             section = sheet_section(sheet.title, rows, merged.get(sheet.title, ()))
             yield "\n\n".join([section, *(paragraph(f"{cell}: {note}") for cell, note in left.items())])
 
@@ -110,6 +110,9 @@ def _cells(row: Iterable[object], number: int, notes: dict[str, str]) -> list[st
     cells = []
     for column, cell in enumerate(row, 1):
         value = getattr(cell, "value", None)
+        if value is None and not notes:
+            cells.append("")
+            continue
         text = "" if value is None else shown(value, getattr(cell, "number_format", None) or "General")
         note = notes.pop(_coordinate(column, number), None) if notes else None
         cells.append(f"{text} ({note})".strip() if note else text)
