@@ -126,6 +126,11 @@ def test_without_recognition_the_refusal_names_the_extra(filename: str, content:
     assert read(filename, content).text == filename
 
 
+def test_blank_pages_are_no_scans() -> None:
+    with pytest.raises(UnreadableDocumentError, match="no text"):
+        read("a.pdf", pdf_of(" ", " "))
+
+
 def test_a_damaged_image_is_refused() -> None:
     with pytest.raises(UnreadableDocumentError, match="damaged"):
         read("a.png", image_file(SCAN)[:200])

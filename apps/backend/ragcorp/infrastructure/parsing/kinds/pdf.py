@@ -65,7 +65,7 @@ def read_pdf(file: SourceFile, reading: Reading) -> ParsedText:
     text, starts = join_pages(pages, set(map(clean, found.headings)))
     if not clean(text).strip() and extras.parts.files:
         text = clean("Attachments: " + ", ".join(extras.parts.names))
-    if not clean(text).strip():
+    if scanned and not clean(text).strip():
         if not reading.recognizes:
             raise not_recognized("The PDF has no text layer: its pages are pictures")
         text = name_of(file)
