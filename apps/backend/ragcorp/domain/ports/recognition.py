@@ -58,7 +58,10 @@ class RecognitionBacklog(Protocol):
         """Return a document to index: with ``batch`` new pages, or with any once none of its pages waits."""
 
     async def save(self, write: DocumentWrite, done: RecognizedDocument) -> None:
-        """Replace text and passages of a document. Raises ConflictError if it was written or deleted meanwhile."""
+        """Replace text and passages of a document. Raises ConflictError if it was written or deleted meanwhile.
+
+        Also raises it if another worker indexed a page that ``done`` lacks.
+        """
 
     async def refuse(self, done: RecognizedDocument, *, reason: str) -> None:
         """Give up the pages of a document that cannot be indexed."""

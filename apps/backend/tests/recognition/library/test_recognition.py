@@ -17,7 +17,7 @@ from ragcorp.domain.documents import (
     UnreadPart,
     VisibilityScope,
 )
-from ragcorp.domain.exceptions import ConfigurationError, UnreadableDocumentError
+from ragcorp.domain.exceptions import ConfigurationError, ConflictError, UnreadableDocumentError
 from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.recognition import RecognitionCounts
 from ragcorp.interface.library.rag import Rag
@@ -206,6 +206,32 @@ async def test_a_write_meanwhile_wins(make_container: Any) -> None:
     while await use_case.recognize():
         pass
     assert await use_case.counts() == counts(1, 1)
+
+
+async def test_of_two_workers_the_slower_does_not_undo_the_faster(make_container: Any) -> None:
+    recognizer = ScriptedRecognizer({page: f"Factura unica{page} del taller." for page in range(1, 4)})
+    container: Container = await make_container(parts=Parts(embedder=HashingEmbedder(), recognizer=recognizer))
+    await container_ingest(container, pdf_of(SCAN, SCAN, SCAN))
+    use_case = container.use_cases.recognize
+    taken = []
+    for pages in (2, 1):
+        for _ in range(pages):
+            page = await use_case.backlog.claim(lease_seconds=300)
+            assert page is not None
+            file = await use_case.backlog.source(page)
+            assert file is not None
+            await use_case.backlog.complete(page, await recognizer.recognize(file, page.page))
+        done = await use_case.backlog.recognized(batch=1)
+        assert done is not None
+        taken.append((await use_case.preparation.prepare_recognized(done.document, done.source, done.pages), done))
+    slow, fast = taken
+    await use_case.backlog.save(*fast)
+    with pytest.raises(ConflictError):
+        await use_case.backlog.save(*slow)
+    document = await container.use_cases.documents.get(NAME, principal=container.settings.local_caller.principal)
+    assert document.unread == ()
+    await use_case.recognize()
+    assert await use_case.backlog.recognized(batch=1) is None
 
 
 async def test_a_scan_within_a_mail_is_read_and_stays_part_of_it(open_rag: OpenRag) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from fpdf import FPDF
 
 from ragcorp.application.documents.reading import DocumentReader
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind, UnreadPart
@@ -14,6 +15,25 @@ from support.recognition.scans import Scanner, image_file, pdf_of
 
 SCAN = Scanner(dpi=72).scan("Resolución")
 TEXT = "El importe solicitado es de 61.900 euros, con cargo al programa de desarrollo rural de este año, según consta."
+
+SIGNATURE = (
+    "Firmado digitalmente por MARIA LOPEZ GARCIA el 12/03/2026. CSV: ABCD-1234-EFGH-5678. "
+    "Verificable en https://sede.ejemplo.es/verifica con este codigo."
+)
+
+
+def scan_under(text: str, *, place: tuple[float, float], size: float, mode: str = "FILL", layer: str = "") -> bytes:
+    """Return a PDF of a scan with text over it at a place in millimetres, and with an invisible layer."""
+    pdf = FPDF()
+    pdf.set_auto_page_break(False)
+    pdf.add_page()
+    pdf.image(SCAN, x=0, y=0, w=pdf.w, h=pdf.h)
+    for words, (x, y), points, shown in ((layer, (20.0, 60.0), 12, "INVISIBLE"), (text, place, size, mode)):
+        with pdf.local_context(text_mode=shown):
+            pdf.set_font("helvetica", size=points)
+            pdf.set_xy(x, y)
+            pdf.multi_cell(140, points * 0.5, words)
+    return bytes(pdf.output())
 
 
 def read(filename: str, content: bytes, recognized: dict[int, str] | None = None, *, on: bool = True) -> ParsedText:
@@ -47,7 +67,23 @@ def test_a_scan_under_a_stamp_is_scanned_and_a_figure_is_not() -> None:
     assert read("a.pdf", stamped).scanned == (2,)
     assert "Registro" in read("a.pdf", stamped).text
     assert "Resolución" in read("a.pdf", stamped, {2: "Resolución\nRegistro de entrada 1442"}).text
-    assert read("a.pdf", pdf_of((SCAN, TEXT))).scanned == ()
+
+
+@pytest.mark.parametrize("place", [(10, 285), (10, 4), (60, 60)], ids=["foot", "head", "page"])
+def test_a_scan_under_a_long_signature_is_scanned_and_the_signature_kept(place: tuple[float, float]) -> None:
+    content = scan_under(SIGNATURE, place=place, size=6)
+    assert (read("a.pdf", content).scanned, read("a.pdf", content).unread) == ((1,), unread("1"))
+    parsed = read("a.pdf", content, {1: "Se concede una ayuda de 47.250 euros."})
+    assert parsed.text.startswith("Se concede una ayuda de 47.250 euros.")
+    assert "ABCD-1234-EFGH-5678" in parsed.text
+    parsed = read("a.pdf", content, {1: f"Se concede una ayuda.\n{SIGNATURE}"})
+    assert parsed.text.count("ABCD-1234-EFGH-5678") == 1
+
+
+def test_a_scan_with_a_text_layer_is_text_even_under_a_signature() -> None:
+    layer = scan_under(TEXT * 3, place=(20, 60), size=12, mode="INVISIBLE")
+    assert read("a.pdf", layer).scanned == ()
+    assert read("a.pdf", scan_under(SIGNATURE, place=(10, 285), size=6, layer=TEXT * 3)).scanned == ()
 
 
 def test_no_passage_mixes_recognised_text_with_other() -> None:
@@ -88,6 +124,11 @@ def test_without_recognition_the_refusal_names_the_extra(filename: str, content:
         read(filename, content, on=False)
     assert "ragcorp[ocr]" in str(caught.value.remedy)
     assert read(filename, content).text == filename
+
+
+def test_blank_pages_are_no_scans() -> None:
+    with pytest.raises(UnreadableDocumentError, match="no text"):
+        read("a.pdf", pdf_of(" ", " "))
 
 
 def test_a_damaged_image_is_refused() -> None:

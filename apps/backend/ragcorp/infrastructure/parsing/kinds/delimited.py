@@ -30,7 +30,7 @@ def read_csv(file: SourceFile, _: Reading) -> ParsedText:
 
 
 def _rows(text: str, separator: str) -> Iterator[list[str]]:
-    csv.field_size_limit(max(len(text), 1))
+    csv.field_size_limit(max(len(text), csv.field_size_limit()))
     return csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=separator != "\t")
 
 

@@ -15,7 +15,7 @@ from ragcorp.infrastructure.parsing.kinds.labels import comment
 from ragcorp.infrastructure.parsing.kinds.pdf_text import text_layer
 from ragcorp.infrastructure.parsing.kinds.reading import Parts, Reading, Unread, unread
 from ragcorp.infrastructure.parsing.kinds.scans import (
-    LITTLE_TEXT,
+    STAMP_TEXT,
     name_of,
     not_recognized,
     pictured_pages,
@@ -65,7 +65,7 @@ def read_pdf(file: SourceFile, reading: Reading) -> ParsedText:
     text, starts = join_pages(pages, set(map(clean, found.headings)))
     if not clean(text).strip() and extras.parts.files:
         text = clean("Attachments: " + ", ".join(extras.parts.names))
-    if not clean(text).strip():
+    if scanned and not clean(text).strip():
         if not reading.recognizes:
             raise not_recognized("The PDF has no text layer: its pages are pictures")
         text = name_of(file)
@@ -84,7 +84,9 @@ def read_pdf(file: SourceFile, reading: Reading) -> ParsedText:
 def _scanned(data: bytes, letters: list[int], extras: _Extras) -> tuple[int, ...]:
     """Return the pages (from 1) that are pictures of text, maybe with a little text over them."""
     with shielded("PDF"):
-        pictured = pictured_pages(data, [number for number, count in enumerate(letters) if 0 < count <= LITTLE_TEXT])
+        pictured = pictured_pages(
+            data, {number: count for number, count in enumerate(letters) if 0 < count <= STAMP_TEXT}
+        )
     bare = [number for number, count in enumerate(letters) if not count and number not in extras.blank]
     return tuple(number + 1 for number in sorted([*bare, *pictured]))
 

@@ -6,6 +6,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from ragcorp.domain.documents import SourceFile
+from ragcorp.domain.exceptions import ConflictError
 from ragcorp.domain.ports.recognition import RecognizedDocument, ScannedPage
 from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.principal import Principal
@@ -83,6 +84,13 @@ PAGES = """
     WHERE document_id = %(document_id)s AND text <> '' AND NOT failed
     ORDER BY page
 """
+
+NEWER = """
+    SELECT FROM scanned_pages
+    WHERE document_id = %(document_id)s AND indexed AND text <> '' AND NOT failed AND page <> ALL(%(pages)s)
+    LIMIT 1
+"""
+"""A page that another worker indexed meanwhile: passages without it must not replace those with it."""
 
 LOCK_WHOLES = """
     WITH RECURSIVE wholes AS (
@@ -168,6 +176,13 @@ class PostgresRecognitionBacklog:
             await save_documents(
                 connection, [write], principal=principal, expected=bytes.fromhex(document.content_hash), recognized=True
             )
+            newer = await connection.execute(NEWER, {"document_id": document.id, "pages": pages})
+            if await newer.fetchone() is not None:
+                raise ConflictError(
+                    "Another worker indexed more pages of the document.",
+                    field="pages",
+                    remedy="Index it again with all its recognised pages.",
+                )
             await connection.execute(INDEXED, {"document_id": document.id, "pages": pages})
             for whole_id, unread in wholes:
                 left = without_read_pages(
