@@ -9,8 +9,8 @@ from ragcorp.domain.documents import UnreadKind, UnreadPart
 MAX_PLACES = 50
 MAX_PLACE = 100
 
-IMMATERIAL = frozenset({UnreadKind.FORMATTING, UnreadKind.DAMAGED_TEXT})
-"""Kinds that hold no text of their own, so no answer either."""
+IMMATERIAL = frozenset({UnreadKind.FORMATTING, UnreadKind.DAMAGED_TEXT, UnreadKind.IMAGE})
+"""Kinds that seldom contain an answer: most images in a document are logos."""
 
 
 def merged(parts: Iterable[UnreadPart]) -> tuple[UnreadPart, ...]:

@@ -8,7 +8,7 @@ from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID, MAX
 from ragcorp.domain.documents import SourceFile, UnreadKind, UnreadPart
 from ragcorp.domain.exceptions import InvalidInputError, MissingExtraError
 from ragcorp.domain.files.part_names import distinct_names
-from ragcorp.domain.files.source_paths import PATH_KEYS, shown_path
+from ragcorp.domain.files.source_paths import metadata_of_part
 from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.unread import merged
@@ -35,6 +35,7 @@ class PartsOfFile:
     prepare: Prepare
     seconds: float
     writes: list[DocumentWrite] = field(default_factory=list)
+    failed: list[IngestRequest] = field(default_factory=list)
     size: int = 0
 
     async def added_to(self, write: DocumentWrite, files: Sequence[SourceFile]) -> DocumentWrite:
@@ -43,7 +44,7 @@ class PartsOfFile:
             return write
         deadline = asyncio.get_running_loop().time() + self.seconds
         write = await self._read(write, files, depth=1, deadline=deadline)
-        return replace(write, parts=tuple(self.writes))
+        return replace(write, parts=tuple(self.writes), failed=tuple(self.failed))
 
     async def _read(
         self, outer: DocumentWrite, files: Sequence[SourceFile], *, depth: int, deadline: float
@@ -53,15 +54,18 @@ class PartsOfFile:
         left_out: list[str] = []
         unread = list(outer.parsed.unread)
         for name, file in zip(distinct_names((file.filename for file in files), room=room), files, strict=True):
+            request = _request(outer, name, file)
             within = depth <= MAX_DEPTH and len(self.writes) < MAX_PARTS and self.size + len(file.content) <= MAX_BYTES
             if not within or asyncio.get_running_loop().time() >= deadline:
                 left_out.append(file.filename)
+                self.failed.append(request)
                 continue
             try:
                 async with asyncio.timeout_at(deadline):
-                    write, inside = await self.prepare(_request(outer, name, file))
+                    write, inside = await self.prepare(request)
             except (TimeoutError, InvalidInputError, MissingExtraError):
                 left_out.append(file.filename)
+                self.failed.append(request)
                 continue
             self.size += len(file.content)
             place = len(self.writes)
@@ -87,10 +91,7 @@ def _within(name: str, unread: Sequence[UnreadPart]) -> list[UnreadPart]:
 def _request(outer: DocumentWrite, name: str, file: SourceFile) -> IngestRequest:
     """Return the request of a part: the attributes of the document that it is in, a name and a path below it."""
     attributes = outer.attributes
-    metadata = {
-        key: f"{value}/{name}" if key in PATH_KEYS and shown_path(value) else value
-        for key, value in attributes.metadata.items()
-    }
+    metadata = metadata_of_part(attributes.metadata, name)
     path = f"{attributes.path}/{name}"
     return IngestRequest(
         external_id=f"{outer.external_id}/{name}",

@@ -41,6 +41,13 @@ def metadata_path(metadata: Mapping[str, object]) -> str | None:
     return next((path for key in PATH_KEYS if (path := shown_path(metadata.get(key)))), None)
 
 
+def metadata_of_part(metadata: Mapping[str, object], name: str) -> dict[str, object]:
+    """Return the metadata for a file inside a file: its name is added to the paths."""
+    return {
+        key: f"{value}/{name}" if key in PATH_KEYS and shown_path(value) else value for key, value in metadata.items()
+    }
+
+
 def document_path(*, path: str | None, external_id: str, metadata: Mapping[str, object], title: str) -> str | None:
     """Return the path to cite: the document's own, the metadata's, the external_id or the title; or None."""
     own = None if path == external_id else shown_path(path)

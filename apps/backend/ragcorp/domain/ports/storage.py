@@ -8,7 +8,7 @@ from uuid import UUID
 from ragcorp.domain.documents import Chunk, ChunkDraft, Document, DocumentAttributes, Page, ParsedText, SourceFile
 from ragcorp.domain.embeddings import BacklogCounts, EmbeddingModel, Vector
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ingestion import IngestResult
+from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import RankedList
 from ragcorp.domain.search.lexical import QueryTerm
@@ -20,7 +20,8 @@ from ragcorp.domain.structure.entities import DocumentStructure
 class DocumentWrite:
     """A document ready to be stored. ``index_hashes[i]`` is the SHA-256 of the text embedded for ``chunks[i]``.
 
-    ``parts``: the documents made of the files inside its file; they have no parts themselves.
+    ``parts``: the documents made of the files inside its file; they have no parts themselves. ``failed``: the other
+    files inside it. Where one is stored already, from the same bytes, it is kept and takes these attributes.
     """
 
     external_id: str
@@ -33,6 +34,7 @@ class DocumentWrite:
     index_hashes: tuple[bytes, ...]
     structure: DocumentStructure = field(default_factory=DocumentStructure)
     parts: tuple["DocumentWrite", ...] = ()
+    failed: tuple[IngestRequest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

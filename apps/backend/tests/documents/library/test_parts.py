@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from ragcorp.application.documents import parts
+from ragcorp.application.documents.preparation import DocumentPreparation
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus, UnreadKind, UnreadPart, VisibilityScope
-from ragcorp.domain.exceptions import ConflictError, NotFoundError
-from ragcorp.domain.ingestion import IngestResult
+from ragcorp.domain.exceptions import ConflictError, NotFoundError, UnreadableDocumentError
+from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.wiring.base import Parts
@@ -262,3 +263,41 @@ async def test_the_same_mail_twice_at_once(open_rag: OpenRag) -> None:
     last = await rag.document("a.zip")
     assert len(last.parts) == 2
     assert await names(rag) == ["a.zip", *last.parts]
+
+
+async def test_a_part_that_cannot_be_read_again_stays_with_the_attributes_of_the_whole(
+    open_rag: OpenRag, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rag = await open_rag()
+    inner = zipped({"tarifas/norte.csv": RATES})
+    files = {"nota.md": NOTE, "datos.zip": inner, "b.txt": b"Texto viejo."}
+    await store(rag, "a.eml", mail_with(files), metadata={"path": "buzón/a.eml"})
+    fail_parts(monkeypatch, "nota.md", "datos.zip", "b.txt")
+    private = DocumentAttributes(visibility_scope=VisibilityScope.PRIVATE, language="en")
+    changed = mail_with(files | {"b.txt": b"Texto nuevo."})
+    result = await store(rag, "a.eml", changed, attributes=private, metadata={"path": "otro/a.eml"})
+    assert (result.status, result.parts) == (IngestStatus.UPDATED, 3)
+    kept = ["a.eml/datos.zip", "a.eml/datos.zip/tarifas/norte.csv", "a.eml/nota.md"]
+    assert await names(rag) == ["a.eml", *kept]
+    deepest = (await rag.document("a.eml/datos.zip/tarifas/norte.csv")).attributes
+    assert (deepest.visibility_scope, deepest.language) == (VisibilityScope.PRIVATE, "en")
+    assert deepest.metadata == {"path": "otro/a.eml/datos.zip/tarifas/norte.csv"}
+    assert await found(rag, "franquicia") == ["a.eml/nota.md"]
+    others = rag.as_principal(Principal(workspace="default", subject="otra"))
+    assert await found(others, "franquicia") == []
+    monkeypatch.undo()
+    await store(rag, "a.eml", mail_with(files))
+    assert (await others.document("a.eml/nota.md")).attributes.metadata == {}
+    assert await found(others, "franquicia") == ["a.eml/nota.md"]
+
+
+def fail_parts(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Let files of these names inside files fail for want of time."""
+    prepare = DocumentPreparation._prepare_part
+
+    async def failing(self: DocumentPreparation, request: IngestRequest) -> Any:
+        if request.file.filename in names:
+            raise UnreadableDocumentError("Too slow.", field="content", remedy="Split it.", reason="too_slow")
+        return await prepare(self, request)
+
+    monkeypatch.setattr(DocumentPreparation, "_prepare_part", failing)

@@ -48,6 +48,6 @@ def test_the_words_name_the_places() -> None:
     )
 
 
-def test_formatting_holds_no_text() -> None:
+def test_formatting_and_images_are_no_answers() -> None:
     formatting, page = part(UnreadKind.FORMATTING), part(UnreadKind.PAGE)
-    assert may_hold_text((formatting, part(UnreadKind.DAMAGED_TEXT), page)) == (page,)
+    assert may_hold_text((formatting, part(UnreadKind.DAMAGED_TEXT), part(UnreadKind.IMAGE), page)) == (page,)

@@ -1,6 +1,7 @@
 """Writes batches of documents: one transaction, set-based statements, chunks and entities as arrays."""
 
 from collections.abc import Sequence
+from itertools import chain
 from uuid import UUID
 
 from ragcorp.domain.documents import IngestStatus
@@ -10,6 +11,7 @@ from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.array_insert import insert_rows
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
+from ragcorp.infrastructure.postgres.documents.failed_parts import keep_failed
 from ragcorp.infrastructure.postgres.documents.places import COLUMNS, document_row, lock_or_create
 from ragcorp.infrastructure.postgres.documents.scanned_pages import enqueue_scans
 from ragcorp.infrastructure.postgres.embeddings.document_vectors import refresh_document_vectors
@@ -26,7 +28,8 @@ UPDATE_DOCUMENT = f"""
 """
 
 DELETE_OLD_PARTS = """
-    DELETE FROM documents WHERE part_of = ANY(%(document_ids)s) AND NOT external_id = ANY(%(external_ids)s)
+    DELETE FROM documents
+    WHERE part_of = ANY(%(document_ids)s) AND NOT external_id = ANY(%(external_ids)s) AND NOT id = ANY(%(kept)s)
 """
 
 DELETE_CHUNKS = "DELETE FROM chunks WHERE document_id = ANY(%(document_ids)s)"
@@ -90,10 +93,17 @@ async def save_documents(
                 remedy="Read it again and repeat the change on the new version.",
             )
     ids = created | {external_id: stored.document_id for external_id, stored in existing.items()}
+    kept: dict[str, list[UUID]] = {}
     if existing and not (restoring or recognized):
+        for write in writes:
+            kept[write.external_id] = await keep_failed(connection, write, ids[write.external_id])
         await connection.execute(
             DELETE_OLD_PARTS,
-            {"document_ids": [ids[write.external_id] for write in writes], "external_ids": list(parts)},
+            {
+                "document_ids": [ids[write.external_id] for write in writes],
+                "external_ids": list(parts),
+                "kept": list(chain.from_iterable(kept.values())),
+            },
         )
     changed = {
         external_id: stored
@@ -121,10 +131,11 @@ async def save_documents(
             replaced=replaced,
             workspace=principal.workspace,
         )
-    pending = await _pending(connection, list(ids.values()))
+    pending = await _pending(connection, [*ids.values(), *chain.from_iterable(kept.values())])
 
     outcomes = []
     for write in writes:
+        kept_parts = kept.get(write.external_id, [])
         if write.external_id in created or write.external_id in changed:
             document_id, chunk_count = written[write.external_id], len(write.chunks)
             # to readers a document that was deleted is new
@@ -139,9 +150,12 @@ async def save_documents(
                 document_id=document_id,
                 status=status,
                 chunks=chunk_count,
-                pending=sum(pending.get(ids[part.external_id], 0) for part in (write, *write.parts)),
+                pending=sum(
+                    pending.get(part_id, 0)
+                    for part_id in (*(ids[part.external_id] for part in (write, *write.parts)), *kept_parts)
+                ),
                 unread=write.parsed.unread,
-                parts=len(write.parts),
+                parts=len(write.parts) + len(kept_parts),
             )
         )
     return outcomes
