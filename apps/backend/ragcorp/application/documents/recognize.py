@@ -25,7 +25,8 @@ INDEX_PAGES = 25
 class RecognizeText:
     """Recognises page after page, and indexes each document anew with the text of its pages.
 
-    Original and content hash stay, so that the same file is still unchanged. Without ``recognizer``, pages wait.
+    Original and content hash stay, so that the same file is still unchanged. Without ``recognizer``, pages wait;
+    text that was recognised before is indexed.
     """
 
     backlog: RecognitionBacklog
@@ -37,13 +38,13 @@ class RecognizeText:
     async def recognize(self, *, workspace: str | None = None) -> bool:
         """Recognise one page and index what is through. Return whether there was anything to do."""
         if self.recognizer is None:
-            return False
+            return await self._index(workspace, batch=1)
         page = await self.backlog.claim(lease_seconds=LEASE_SECONDS, workspace=workspace)
         if page is None:
             self._file = None
         else:
             await self._read(page, self.recognizer)
-        indexed = await self._index(workspace)
+        indexed = await self._index(workspace, batch=INDEX_PAGES)
         return page is not None or indexed
 
     async def counts(self, *, workspace: str | None = None) -> RecognitionCounts:
@@ -77,8 +78,8 @@ class RecognizeText:
             self._file = (page.source_hash, file) if file is not None else None
         return self._file[1] if self._file else None
 
-    async def _index(self, workspace: str | None) -> bool:
-        done = await self.backlog.recognized(batch=INDEX_PAGES, workspace=workspace)
+    async def _index(self, workspace: str | None, *, batch: int) -> bool:
+        done = await self.backlog.recognized(batch=batch, workspace=workspace)
         if done is None:
             return False
         try:
@@ -88,7 +89,9 @@ class RecognizeText:
             return False
         except InvalidInputError as error:
             logger.warning("a document could not be indexed with its recognised text: %s", _reason(error))
-            await self.backlog.refuse(done, reason=_reason(error))
+            await self.backlog.refuse(
+                done, reason=_reason(error), retry_in_seconds=RETRY_SECONDS, max_attempts=MAX_ATTEMPTS
+            )
         return True
 
 

@@ -63,8 +63,10 @@ class RecognitionBacklog(Protocol):
         Also raises it if another worker indexed a page that ``done`` lacks.
         """
 
-    async def refuse(self, done: RecognizedDocument, *, reason: str) -> None:
-        """Give up the pages of a document that cannot be indexed."""
+    async def refuse(
+        self, done: RecognizedDocument, *, reason: str, retry_in_seconds: float, max_attempts: int
+    ) -> None:
+        """Delay the new pages of a document that cannot be indexed, as ``fail`` does."""
 
     async def retry_failed(self, *, workspace: str | None = None) -> int:
         """Let failed pages wait again; return their number."""

@@ -56,9 +56,8 @@ async def run_app(container: Container) -> AsyncIterator[FastAPI]:
     tasks = []
     if container.embedder.model.dimensions > 0:
         tasks.append(asyncio.create_task(worker.run(), name="embedding worker"))
-    if container.use_cases.recognize.recognizer is not None:
-        recognition = RecognitionWorker(recognition=container.use_cases.recognize)
-        tasks.append(asyncio.create_task(recognition.run(), name="text recognition worker"))
+    recognition = RecognitionWorker(recognition=container.use_cases.recognize)
+    tasks.append(asyncio.create_task(recognition.run(), name="text recognition worker"))
     structure = StructureWorker(refresh=container.use_cases.refresh_structure)
     tasks.append(asyncio.create_task(structure.run(), name="structure worker"))
     tasks += [

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from email.message import EmailMessage
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from fpdf import FPDF
 
+from ragcorp.application.documents.preparation import DocumentPreparation
+from ragcorp.application.documents.recognize import RecognizeText
 from ragcorp.domain.documents import (
     DocumentAttributes,
     IngestStatus,
@@ -234,6 +236,60 @@ async def test_of_two_workers_the_slower_does_not_undo_the_faster(make_container
     assert await use_case.backlog.recognized(batch=1) is None
 
 
+async def test_stored_text_stays_in_the_index_without_an_engine(make_container: Any) -> None:
+    recognizer = ScriptedRecognizer({2: GRANT})
+    container: Container = await make_container(parts=Parts(embedder=HashingEmbedder(), recognizer=recognizer))
+    content = pdf_of(TEXT, SCAN)
+    await container_ingest(container, content)
+    use_case = container.use_cases.recognize
+    while await use_case.recognize():
+        pass
+    await container_ingest(container, content, title="Otro título")
+    documents, principal = container.use_cases.documents, container.settings.local_caller.principal
+    assert (await documents.get(NAME, principal=principal)).unread != ()
+    without = RecognizeText(backlog=use_case.backlog, recognizer=None, preparation=use_case.preparation)
+    assert [await without.recognize(), await without.recognize()] == [True, False]
+    assert (await documents.get(NAME, principal=principal)).unread == ()
+
+
+async def test_a_restored_document_has_its_confidences_at_once(open_rag: OpenRag) -> None:
+    rag = await opened(open_rag, ScriptedRecognizer({2: GRANT}, confidence=0.75))
+    await ingest(rag, pdf_of(TEXT, SCAN))
+    await rag.recognize_pending()
+    await rag.delete(NAME)
+    await rag.restore(NAME)
+    assert (await places(rag, "ayuda 47.250"))[0] == (2, 0.75)
+    assert (await rag.document(NAME)).unread == ()
+
+
+async def test_a_document_that_cannot_be_indexed_is_tried_again(make_container: Any) -> None:
+    recognizer = ScriptedRecognizer({2: GRANT})
+    container: Container = await make_container(parts=Parts(embedder=HashingEmbedder(), recognizer=recognizer))
+    await container_ingest(container, pdf_of(TEXT, SCAN))
+    real = container.use_cases.recognize
+    use_case = RecognizeText(
+        backlog=real.backlog, recognizer=recognizer, preparation=cast("DocumentPreparation", BusyPreparation())
+    )
+    for attempt in range(1, 4):
+        assert await use_case.recognize() is True
+        assert await use_case.recognize() is False
+        assert await use_case.counts() == (counts(1, 1) if attempt < 3 else counts(1, 0, 1))
+        await make_due(container)
+    assert await use_case.recognize() is False
+    await use_case.retry_failed()
+    while await real.recognize():
+        pass
+    assert await use_case.counts() == counts(1, 1)
+    assert recognizer.read == [2]
+
+
+class BusyPreparation:
+    """Stands for a child that runs out of time on a busy machine."""
+
+    async def prepare_recognized(self, *_: object) -> None:
+        raise UnreadableDocumentError("It takes too long.", field="content", remedy="Wait.", reason="too_slow")
+
+
 async def test_a_scan_within_a_mail_is_read_and_stays_part_of_it(open_rag: OpenRag) -> None:
     rag = await opened(open_rag, ScriptedRecognizer({1: GRANT, 2: "Segunda página."}))
     mail = EmailMessage()
@@ -291,12 +347,12 @@ async def test_without_an_engine_pages_wait_for_one(open_rag: OpenRag) -> None:
     assert "ragcorp[ocr]" in str(caught.value.remedy)
 
 
-async def container_ingest(container: Container, content: bytes, name: str = NAME) -> None:
+async def container_ingest(container: Container, content: bytes, name: str = NAME, title: str = "") -> None:
     await container.use_cases.ingest.ingest(
         IngestRequest(
             external_id=name,
             file=SourceFile(content=content, media_type="", filename=name),
-            attributes=DocumentAttributes(),
+            attributes=DocumentAttributes(title=title),
         ),
         principal=container.settings.local_caller.principal,
     )

@@ -13,7 +13,7 @@ from ragcorp.infrastructure.parsing.page_text import join_pages
 
 def read_image(file: SourceFile, reading: Reading) -> ParsedText:
     """Return the recognised text of its pages, of which a TIFF may have several; until then, its name."""
-    if not reading.recognizes:
+    if not (reading.recognizes or reading.recognized):
         raise not_recognized("The file is an image")
     scanned = tuple(range(1, _pages(file) + 1))
     pages, confidences = with_recognized([""] * len(scanned), scanned, reading.recognized)

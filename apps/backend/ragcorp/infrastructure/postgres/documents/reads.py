@@ -37,14 +37,19 @@ SOURCE = """
     WHERE {condition}
 """
 
+CONFIDENCES = """
+    (SELECT jsonb_object_agg(s.page, s.confidence) FROM scanned_pages s
+     WHERE s.document_id = d.id AND s.indexed AND s.text <> '' AND NOT s.failed)"""
+"""Of the recognised pages that the text of documents d has."""
+
 WITH_SOURCE = f"""
-    SELECT d.text, d.page_starts, s.content, {COLUMNS}
+    SELECT d.text, d.page_starts, {CONFIDENCES}, s.content, {COLUMNS}
     FROM documents d JOIN document_sources s ON s.document_id = d.id
     WHERE {{condition}}
 """
 
 PARTS_WITH_SOURCE = f"""
-    SELECT d.text, d.page_starts, s.content, {COLUMNS}
+    SELECT d.text, d.page_starts, {CONFIDENCES}, s.content, {COLUMNS}
     FROM documents d JOIN document_sources s ON s.document_id = d.id
     WHERE d.part_of = %(id)s AND d.deleted_at = %(deleted_at)s AND {{condition}}
     ORDER BY d.external_id

@@ -21,10 +21,8 @@ ENQUEUE = """
     ON CONFLICT (document_id, page) DO UPDATE SET indexed = false
 """
 
-INDEX_AGAIN = "UPDATE scanned_pages SET indexed = false WHERE document_id = ANY(%(document_ids)s)"
-
 INDEXED = """
-    UPDATE scanned_pages SET indexed = true WHERE document_id = %(document_id)s AND page = ANY(%(pages)s)
+    UPDATE scanned_pages SET indexed = true, attempts = 0 WHERE document_id = %(document_id)s AND page = ANY(%(pages)s)
 """
 
 

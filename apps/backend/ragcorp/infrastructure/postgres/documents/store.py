@@ -155,12 +155,16 @@ class PostgresDocumentStore:
 
 
 def _with_source(row: TupleRow) -> tuple[Document, ParsedText, SourceFile]:
-    text, page_starts, content, *columns = row
+    text, page_starts, confidences, content, *columns = row
     document = reads.document(tuple(columns))
     return (
         document,
         ParsedText(
-            text=text, title=document.attributes.title or None, page_starts=tuple(page_starts), unread=document.unread
+            text=text,
+            title=document.attributes.title or None,
+            page_starts=tuple(page_starts),
+            unread=document.unread,
+            recognized={int(page): confidence for page, confidence in (confidences or {}).items()},
         ),
         SourceFile(content=bytes(content), media_type=document.media_type, filename=document.filename),
     )

@@ -13,7 +13,7 @@ from ragcorp.infrastructure.postgres.connections.array_insert import insert_rows
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
 from ragcorp.infrastructure.postgres.documents.failed_parts import keep_failed
 from ragcorp.infrastructure.postgres.documents.places import COLUMNS, document_row, lock_or_create
-from ragcorp.infrastructure.postgres.documents.scanned_pages import INDEX_AGAIN, enqueue_scans
+from ragcorp.infrastructure.postgres.documents.scanned_pages import enqueue_scans
 from ragcorp.infrastructure.postgres.embeddings.document_vectors import refresh_document_vectors
 from ragcorp.infrastructure.postgres.embeddings.new_texts import reserve_ids, reuse_or_enqueue
 from ragcorp.infrastructure.postgres.structure.writes import StoredStructure, write_structures
@@ -124,9 +124,7 @@ async def save_documents(
             connection, {document_id: by_id[name] for name, document_id in written.items()}, principal
         )
     replaced = [stored.document_id for stored in changed.values()]
-    if restoring:
-        await connection.execute(INDEX_AGAIN, {"document_ids": replaced})
-    elif not recognized:
+    if not (restoring or recognized):
         await enqueue_scans(
             connection,
             {document_id: by_id[name] for name, document_id in written.items()},

@@ -45,7 +45,8 @@ ONE_PAGE = "(document_id, page, source_hash) = (%(document_id)s, %(page)s, %(sou
 
 COMPLETE = f"""
     UPDATE scanned_pages
-    SET text = %(text)s, confidence = %(confidence)s, indexed = %(text)s = '', failed = false, reason = NULL
+    SET text = %(text)s, confidence = %(confidence)s, indexed = %(text)s = '', failed = false, reason = NULL,
+        attempts = 0, available_at = clock_timestamp()
     WHERE {ONE_PAGE}
 """
 
@@ -64,7 +65,7 @@ RELEASE = f"""
 RECOGNIZED = f"""
     SELECT s.document_id
     FROM scanned_pages s
-    WHERE s.text <> '' AND NOT s.indexed AND NOT s.failed AND {IN_WORKSPACE}
+    WHERE s.text <> '' AND NOT s.indexed AND NOT s.failed AND s.available_at <= clock_timestamp() AND {IN_WORKSPACE}
       AND (SELECT d.deleted_at IS NULL FROM documents d WHERE d.id = s.document_id)
     GROUP BY s.document_id
     HAVING count(*) >= %(batch)s OR NOT EXISTS (
@@ -106,7 +107,9 @@ LOCK_WHOLES = """
 SET_UNREAD = "UPDATE documents SET unread = %(unread)s WHERE id = %(document_id)s"
 
 REFUSE = """
-    UPDATE scanned_pages SET failed = true, reason = %(reason)s
+    UPDATE scanned_pages
+    SET reason = %(reason)s, attempts = attempts + 1, failed = attempts + 1 >= %(max_attempts)s,
+        available_at = clock_timestamp() + make_interval(secs => %(delay)s * power(2, least(attempts + 1, 10)))
     WHERE document_id = %(document_id)s AND page = ANY(%(pages)s) AND NOT indexed
 """
 
@@ -193,10 +196,18 @@ class PostgresRecognitionBacklog:
         if self._statistics is not None:
             self._statistics.touch(done.workspace)
 
-    async def refuse(self, done: RecognizedDocument, *, reason: str) -> None:
-        pages = [page.page for page in done.pages]
+    async def refuse(
+        self, done: RecognizedDocument, *, reason: str, retry_in_seconds: float, max_attempts: int
+    ) -> None:
+        values = {
+            "document_id": done.document.id,
+            "pages": [page.page for page in done.pages],
+            "reason": reason,
+            "delay": retry_in_seconds,
+            "max_attempts": max_attempts,
+        }
         async with self._database.transaction(EVERY_WORKSPACE) as connection:
-            await connection.execute(REFUSE, {"document_id": done.document.id, "pages": pages, "reason": reason})
+            await connection.execute(REFUSE, values)
 
     async def retry_failed(self, *, workspace: str | None = None) -> int:
         async with self._database.transaction(EVERY_WORKSPACE) as connection:

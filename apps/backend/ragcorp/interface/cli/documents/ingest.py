@@ -186,7 +186,7 @@ async def _watch(call: Call, session: Session, path: Path, options: FolderOption
     call.output.note("Ctrl-C stops it.")
     worker = EmbeddingWorker(embed_pending=session.use_cases.embed_pending)
     recognition = RecognitionWorker(recognition=session.use_cases.recognize)
-    workers = [asyncio.create_task(recognition.run())] if session.use_cases.recognize.recognizer is not None else []
+    workers = [asyncio.create_task(recognition.run())]
     if session.makes_vectors and not no_embed:
         workers.append(asyncio.create_task(worker.run()))
     try:

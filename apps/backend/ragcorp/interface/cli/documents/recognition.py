@@ -15,7 +15,9 @@ async def recognize_with_progress(call: Call, session: Session) -> RecognitionCo
     recognize, workspace = session.use_cases.recognize, session.principal.workspace
     before = await recognize.counts(workspace=workspace)
     if recognize.recognizer is None or not before.waiting:
-        return before
+        while await recognize.recognize(workspace=workspace):  # index text that is stored already
+            pass
+        return await recognize.counts(workspace=workspace)
     with call.progress("Reading scanned pages", "pages") as report:
         while await recognize.recognize(workspace=workspace):
             counts = await recognize.counts(workspace=workspace)
