@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID, MAX_PATH
 from ragcorp.domain.documents import SourceFile, UnreadKind, UnreadPart
 from ragcorp.domain.exceptions import InvalidInputError, MissingExtraError
-from ragcorp.domain.files.part_names import distinct_names
+from ragcorp.domain.files.part_names import distinct_names, numbered
 from ragcorp.domain.files.source_paths import metadata_of_part
 from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.ports.storage import DocumentWrite
@@ -17,6 +17,8 @@ from ragcorp.domain.unread import merged
 MAX_DEPTH = 4
 MAX_PARTS = 1_000
 MAX_BYTES = 100 << 20
+MAX_CHARACTERS = 20_000_000
+"""Of the text of all parts: as much as one document may hold."""
 _LEAST_ROOM = 20
 """Characters of a part's name; a document with a longer name of its own has no parts."""
 _ARCHIVES = frozenset({"application/zip"})
@@ -38,7 +40,9 @@ class PartsOfFile:
     seconds: float
     writes: list[DocumentWrite] = field(default_factory=list)
     failed: list[IngestRequest] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
     size: int = 0
+    characters: int = 0
 
     async def added_to(self, write: DocumentWrite, files: Sequence[SourceFile]) -> DocumentWrite:
         """Return the document of the uploaded file with its parts."""
@@ -57,7 +61,11 @@ class PartsOfFile:
         again: list[bytes] = []
         unread = list(outer.parsed.unread)
         for name, file in zip(distinct_names((file.filename for file in files), room=room), files, strict=True):
-            request = _request(outer, name, file)
+            external_id = f"{outer.external_id}/{name}"
+            if external_id in self.names:  # the name of a file inside a file before it
+                external_id = numbered(external_id, self.names, room=MAX_EXTERNAL_ID)
+            self.names.add(external_id)
+            request = _request(outer, external_id.removeprefix(f"{outer.external_id}/"), file)
             try:
                 write, inside = await self._prepare(request, depth=depth, deadline=deadline)
             except (TimeoutError, InvalidInputError, MissingExtraError) as error:
@@ -91,9 +99,12 @@ class PartsOfFile:
         if asyncio.get_running_loop().time() >= deadline:
             raise TimeoutError
         async with asyncio.timeout_at(deadline):
-            prepared = await self.prepare(request)
+            write, inside = await self.prepare(request)
+        if self.characters + len(write.parsed.text) > MAX_CHARACTERS:
+            raise _beyond_limits()
         self.size = size
-        return prepared
+        self.characters += len(write.parsed.text)
+        return write, inside
 
 
 def _beyond_limits() -> InvalidInputError:

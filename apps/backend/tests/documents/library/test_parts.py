@@ -15,7 +15,7 @@ from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.wiring.base import Parts
-from support.models.embedders import HashingEmbedder
+from support.models.embedders import BrokenEmbedder, HashingEmbedder
 from support.parsing import hostile, samples
 from support.parsing.kinds import zipped
 from support.parsing.mails import mail, mail_with
@@ -239,6 +239,10 @@ async def test_parts_beyond_a_limit_are_named(open_rag: OpenRag, monkeypatch: py
     monkeypatch.setattr(parts, "MAX_BYTES", 6)
     large = await store(rag, "b.zip", zipped({"0.txt": "hola", "1.txt": "adiós", "2.txt": "x"}))
     assert (large.parts, large.unread[0].places) == (2, ("1.txt",))
+    monkeypatch.setattr(parts, "MAX_BYTES", 100)
+    monkeypatch.setattr(parts, "MAX_CHARACTERS", 6)
+    long = await store(rag, "c.zip", zipped({"0.txt": "hola", "1.txt": "adiós", "2.txt": "x"}))
+    assert (long.parts, long.unread[0].places) == (2, ("1.txt",))
 
 
 async def test_an_archive_of_archives_ends_too(open_rag: OpenRag, dsn: str) -> None:
@@ -326,6 +330,22 @@ async def test_a_picture_is_read_when_recognition_is_there(open_rag: OpenRag) ->
     await rag.recognize_pending()
     await store(without, "a.eml", content, title="Otro")
     assert await found(rag, "Factura") == ["a.eml/foto.png"]
+
+
+async def test_a_name_that_a_file_inside_a_file_has_is_numbered(open_rag: OpenRag) -> None:
+    rag = await open_rag()
+    content = zipped({"x.zip": zipped({"b.txt": "hola"}), "x.zip/b.txt": "otro texto", "c.md": "# hola"})
+    assert (await store(rag, "a.zip", content)).parts == 4
+    assert await names(rag) == ["a.zip", "a.zip/c.md", "a.zip/x.zip", "a.zip/x.zip/b (2).txt", "a.zip/x.zip/b.txt"]
+    assert await found(rag, "otro texto") == ["a.zip/x.zip/b (2).txt"]
+
+
+async def test_pending_counts_the_vectors_of_parts(open_rag: OpenRag) -> None:
+    rag = await open_rag(parts=Parts(embedder=BrokenEmbedder()))
+    content = mail_with({"nota.md": NOTE, "b.csv": RATES})
+    first = await store(rag, "a.eml", content)
+    assert first.pending > (await rag.document("a.eml")).pending > 0
+    assert (await store(rag, "a.eml", content)).pending == first.pending
 
 
 def fail_parts(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
