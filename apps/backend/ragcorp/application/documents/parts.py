@@ -1,6 +1,7 @@
 """Documents made of the files inside a file: attachments of mails and PDFs, members of archives, and theirs."""
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -29,7 +30,8 @@ Prepare = Callable[[IngestRequest], Awaitable[tuple[DocumentWrite, Sequence[Sour
 class PartsOfFile:
     """Prepares the files inside one uploaded file, at any depth, until a limit is reached.
 
-    The document of the uploaded file names what could not be read of them, as does each of those in between.
+    The document of the uploaded file names what could not be read of them, as does each of those in between. If another
+    attempt may read more, it gets another content hash than the file has, so that it is read again when sent again.
     """
 
     prepare: Prepare
@@ -52,30 +54,57 @@ class PartsOfFile:
         """Prepare the files inside one file; return its document, which names those that were not read."""
         room = max(_LEAST_ROOM, MAX_EXTERNAL_ID - len(outer.external_id) - 1)
         left_out: list[str] = []
+        again: list[bytes] = []
         unread = list(outer.parsed.unread)
         for name, file in zip(distinct_names((file.filename for file in files), room=room), files, strict=True):
             request = _request(outer, name, file)
-            within = depth <= MAX_DEPTH and len(self.writes) < MAX_PARTS and self.size + len(file.content) <= MAX_BYTES
-            if not within or asyncio.get_running_loop().time() >= deadline:
-                left_out.append(file.filename)
-                self.failed.append(request)
-                continue
             try:
-                async with asyncio.timeout_at(deadline):
-                    write, inside = await self.prepare(request)
-            except (TimeoutError, InvalidInputError, MissingExtraError):
+                write, inside = await self._prepare(request, depth=depth, deadline=deadline)
+            except (TimeoutError, InvalidInputError, MissingExtraError) as error:
                 left_out.append(file.filename)
                 self.failed.append(request)
+                if _may_pass(error):
+                    again.append(name.encode())
                 continue
-            self.size += len(file.content)
             place = len(self.writes)
             self.writes.append(write)
             self.writes[place] = await self._read(write, inside, depth=depth + 1, deadline=deadline)
             unread += _within(file.filename, self.writes[place].parsed.unread)
+            if self.writes[place].content_hash != write.content_hash:
+                again.append(self.writes[place].content_hash)
         if left_out:
             kind = UnreadKind.MEMBER if outer.source.media_type in _ARCHIVES else UnreadKind.ATTACHMENT
             unread.append(UnreadPart(kind=kind, count=len(left_out), places=tuple(left_out)))
-        return replace(outer, parsed=replace(outer.parsed, unread=merged(unread)))
+        content_hash = (
+            hashlib.sha256(b"\0".join([outer.content_hash, *again])).digest() if again else outer.content_hash
+        )
+        parsed = replace(outer.parsed, unread=merged(unread))
+        return replace(outer, parsed=parsed, content_hash=content_hash)
+
+    async def _prepare(
+        self, request: IngestRequest, *, depth: int, deadline: float
+    ) -> tuple[DocumentWrite, Sequence[SourceFile]]:
+        """Raises TimeoutError, MissingExtraError, or InvalidInputError, also beyond a limit."""
+        size = self.size + len(request.file.content)
+        if depth > MAX_DEPTH or len(self.writes) == MAX_PARTS or size > MAX_BYTES:
+            raise _beyond_limits()
+        if asyncio.get_running_loop().time() >= deadline:
+            raise TimeoutError
+        async with asyncio.timeout_at(deadline):
+            prepared = await self.prepare(request)
+        self.size = size
+        return prepared
+
+
+def _beyond_limits() -> InvalidInputError:
+    return InvalidInputError(
+        "The file holds more files than are read.", field="content", remedy="Send them one by one."
+    )
+
+
+def _may_pass(error: Exception) -> bool:
+    """Return whether a file may be read another time: on an idle machine, or with what is not installed now."""
+    return not isinstance(error, InvalidInputError) or error.reason is not None
 
 
 def _within(name: str, unread: Sequence[UnreadPart]) -> list[UnreadPart]:
