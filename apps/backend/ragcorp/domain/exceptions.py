@@ -71,7 +71,8 @@ class UnsupportedMediaTypeError(InvalidInputError):
 class UnreadableDocumentError(InvalidInputError):
     """The file is of a supported kind, but yields no text (corrupt, encrypted or scanned).
 
-    ``reason``: ``too_slow``, ``too_large_in_memory`` or ``crashed`` where its parser was ended.
+    ``reason``: ``too_slow``, ``too_large_in_memory`` or ``crashed`` where its parser was ended, ``no_recognition``
+    where only text recognition could read it. Another time or another installation may read such a file.
     """
 
     code = "unreadable_document"

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from itertools import count
 from pathlib import PurePosixPath
 
@@ -30,14 +30,17 @@ def distinct_names(names: Iterable[str], *, room: int) -> list[str]:
     used: set[str] = set()
     given: list[str] = []
     for name in fitted:
-        chosen = name
-        if name in used:
-            numbered = (_with(name, f" ({number})", room) for number in count(2))
-            chosen = next(other for other in numbered if other not in taken)
-            taken.add(chosen)
+        chosen = numbered(name, taken, room=room) if name in used else name
+        taken.add(chosen)
         used.add(chosen)
         given.append(chosen)
     return given
+
+
+def numbered(name: str, taken: Container[str], *, room: int) -> str:
+    """Return the name with the first number from 2 on that makes it another than those taken."""
+    names = (_with(name, f" ({number})", room) for number in count(2))
+    return next(other for other in names if other not in taken)
 
 
 def _with(name: str, mark: str, room: int) -> str:

@@ -249,7 +249,7 @@ class _Walk:
 
 
 def _litter(name: str) -> LeftOutReason | None:
-    """Return why a file is no document of anyone's, even if it is named itself."""
+    """Return why a lock or system file is skipped, even if it is named on the command line."""
     if name.startswith(_LOCKS):
         return LeftOutReason.LOCK_FILE
     return LeftOutReason.SYSTEM_FILE if name.lower() in _OF_SYSTEMS else None

@@ -15,11 +15,13 @@ from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.wiring.base import Parts
-from support.models.embedders import HashingEmbedder
+from support.models.embedders import BrokenEmbedder, HashingEmbedder
 from support.parsing import hostile, samples
 from support.parsing.kinds import zipped
 from support.parsing.mails import mail, mail_with
 from support.parsing.partly_read import pdf_with_scanned_pages
+from support.recognition.fakes import ScriptedRecognizer
+from support.recognition.scans import Scanner, image_file
 from support.retrieval.corpus import OpenRag, count, found
 
 pytestmark = pytest.mark.anyio
@@ -237,6 +239,10 @@ async def test_parts_beyond_a_limit_are_named(open_rag: OpenRag, monkeypatch: py
     monkeypatch.setattr(parts, "MAX_BYTES", 6)
     large = await store(rag, "b.zip", zipped({"0.txt": "hola", "1.txt": "adiós", "2.txt": "x"}))
     assert (large.parts, large.unread[0].places) == (2, ("1.txt",))
+    monkeypatch.setattr(parts, "MAX_BYTES", 100)
+    monkeypatch.setattr(parts, "MAX_CHARACTERS", 6)
+    long = await store(rag, "c.zip", zipped({"0.txt": "hola", "1.txt": "adiós", "2.txt": "x"}))
+    assert (long.parts, long.unread[0].places) == (2, ("1.txt",))
 
 
 async def test_an_archive_of_archives_ends_too(open_rag: OpenRag, dsn: str) -> None:
@@ -289,6 +295,57 @@ async def test_a_part_that_cannot_be_read_again_stays_with_the_attributes_of_the
     await store(rag, "a.eml", mail_with(files))
     assert (await others.document("a.eml/nota.md")).attributes.metadata == {}
     assert await found(others, "franquicia") == ["a.eml/nota.md"]
+
+
+async def test_a_part_that_may_be_read_another_time_is_tried_again(
+    open_rag: OpenRag, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rag = await open_rag()
+    content = zipped({"a.eml": mail_with({"nota.md": NOTE, "b.csv": RATES}), "roto.pdf": b"%PDF-1.7 roto"})
+    fail_parts(monkeypatch, "nota.md", "b.csv")
+    assert (await store(rag, "a.zip", content)).parts == 1
+    assert (await store(rag, "a.zip", content)).status is IngestStatus.UNCHANGED
+    monkeypatch.undo()
+    fail_parts(monkeypatch, "nota.md")
+    second = await store(rag, "a.zip", content)
+    assert (second.status, second.parts) == (IngestStatus.UPDATED, 2)
+    assert (await rag.document("a.zip/a.eml")).unread == (UnreadPart(kind=UnreadKind.ATTACHMENT, places=("nota.md",)),)
+    monkeypatch.undo()
+    third = await store(rag, "a.zip", content)
+    assert (third.status, third.parts) == (IngestStatus.UPDATED, 3)
+    assert (await rag.document("a.zip/a.eml")).unread == ()
+    assert [part.places for part in third.unread] == [("roto.pdf",)]
+    fail_parts(monkeypatch, "nota.md", "b.csv")
+    again = await store(rag, "a.zip", content)
+    assert (again.status, again.parts) == (IngestStatus.UNCHANGED, 3)
+
+
+async def test_a_picture_is_read_when_recognition_is_there(open_rag: OpenRag) -> None:
+    content = mail_with({"foto.png": image_file(Scanner(dpi=72).scan("Factura"), kind="PNG")})
+    without = await open_rag(ocr="off")
+    first = await store(without, "a.eml", content)
+    assert (first.parts, first.unread[0].places) == (0, ("foto.png",))
+    rag = await open_rag(parts=Parts(embedder=HashingEmbedder(), recognizer=ScriptedRecognizer({1: "Factura 44"})))
+    assert (await store(rag, "a.eml", content)).parts == 1
+    await rag.recognize_pending()
+    await store(without, "a.eml", content, title="Otro")
+    assert await found(rag, "Factura") == ["a.eml/foto.png"]
+
+
+async def test_a_name_that_a_file_inside_a_file_has_is_numbered(open_rag: OpenRag) -> None:
+    rag = await open_rag()
+    content = zipped({"x.zip": zipped({"b.txt": "hola"}), "x.zip/b.txt": "otro texto", "c.md": "# hola"})
+    assert (await store(rag, "a.zip", content)).parts == 4
+    assert await names(rag) == ["a.zip", "a.zip/c.md", "a.zip/x.zip", "a.zip/x.zip/b (2).txt", "a.zip/x.zip/b.txt"]
+    assert await found(rag, "otro texto") == ["a.zip/x.zip/b (2).txt"]
+
+
+async def test_pending_counts_the_vectors_of_parts(open_rag: OpenRag) -> None:
+    rag = await open_rag(parts=Parts(embedder=BrokenEmbedder()))
+    content = mail_with({"nota.md": NOTE, "b.csv": RATES})
+    first = await store(rag, "a.eml", content)
+    assert first.pending > (await rag.document("a.eml")).pending > 0
+    assert (await store(rag, "a.eml", content)).pending == first.pending
 
 
 def fail_parts(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:

@@ -1,4 +1,4 @@
-"""Tables of HTML that only place what they hold: frames of one column, and tables around tables or chapters."""
+"""Removes layout tables of HTML: those of one column, and those that contain tables or headings."""
 
 import re
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The words that readers add to a text: Spanish, whatever the language of the file."""
+"""Spanish labels that readers insert into the text, whatever its language."""
 
 import re
 

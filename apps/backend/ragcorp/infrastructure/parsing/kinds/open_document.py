@@ -76,7 +76,7 @@ class _Document:
                     self._invisible.add(attribute(style, "name"))
 
     def margins(self) -> list[str]:
-        """Return the text of the heads and feet of pages."""
+        """Return the text of the headers and footers of pages."""
         found = [
             _text(line)
             for part in (self._master.iter() if self._master is not None else ())

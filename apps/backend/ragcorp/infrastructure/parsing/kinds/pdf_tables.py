@@ -57,7 +57,7 @@ class PageTables:
         self._last: Found | None = None
 
     def text(self, lines: Sequence[Line], boxes: Sequence[Box], page: Any, text_page: Any) -> str | None:
-        """Return the text with the lines of tables as rows; None where there is none that holds just these words."""
+        """Return the text with the lines of tables as rows; None without a table that has exactly these words."""
         if sum(1 for before, after in pairwise(boxes) if _on_one_line(before, after)) < 2:
             return None
 

@@ -1,4 +1,4 @@
-"""What a reader of one kind of file is given, and what it collects besides the text."""
+"""Inputs and helpers shared by the readers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

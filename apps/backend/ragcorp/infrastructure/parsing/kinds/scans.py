@@ -106,4 +106,5 @@ def not_recognized(what: str) -> UnreadableDocumentError:
         f"{what}, and text recognition (OCR) is not set up.",
         field="content",
         remedy="Install it with: pip install 'ragcorp[ocr]', and do not set OCR=off.",
+        reason="no_recognition",
     )

@@ -52,7 +52,7 @@ _NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes", "com
 def read_docx(file: SourceFile, reading: Reading) -> ParsedText:
     """Read through mammoth: kreuzberg 4.10 loses ``&``, ``<``, ``>`` and tabs of Word files, and their lists.
 
-    Mammoth loses numbers, formulas, charts, comments, heads and feet, and puts notes at the end: they are written
+    Mammoth loses numbers, formulas, charts, comments, headers and footers, and puts notes at the end: they are written
     into the text before.
     """
     return _read(file, reading, with_chunks=True)
@@ -227,7 +227,7 @@ class _Document:
         return self._package.xml(relation.target) if relation is not None else None
 
     def _margins(self) -> list[str]:
-        """Return the text of the heads and feet of pages, without page numbers."""
+        """Return the text of the headers and footers of pages, without page numbers."""
         lines = [
             line
             for kind in ("header", "footer")

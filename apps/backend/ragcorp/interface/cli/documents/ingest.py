@@ -131,8 +131,8 @@ async def ingest(
 ) -> int:
     """Store documents, read their scanned pages (OCR, extra `ocr`), and make their vectors.
 
-    What is stored already is passed over, so an interrupted run goes on when it is started again. A file that cannot
-    be read is reported and stops no other. Vectors are shared out with a service on the same database, if one runs.
+    Skips stored files, so that a repeated run resumes. Reports unreadable files and continues. Shares the work on
+    vectors with a service on the same database, if one runs.
     Hidden and empty files are left out, kinds that are not supported, lock files, and what a .gitignore in the folder
     excludes: the output lists them, and what was not read of a file. A file is stored under its path below the
     folder that is named: where two of several paths have a file of one name, nothing is stored.
