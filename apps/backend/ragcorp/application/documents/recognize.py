@@ -13,12 +13,12 @@ from ragcorp.domain.recognition import RecognitionCounts
 
 logger = logging.getLogger(__name__)
 
-LEASE_SECONDS = 600.0
-"""Longer than the longest recognition of a page."""
+LEASE_SECONDS = 1800.0
+"""Longer than the longest recognition of a page: two children that start and work to their limits."""
 RETRY_SECONDS = 30.0
 MAX_ATTEMPTS = 3
 INDEX_PAGES = 25
-"""A long document is indexed after so many new pages, and when it is through."""
+"""A long document is indexed after so many new pages, or as many as it has indexed, and when it is through."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,6 +68,9 @@ class RecognizeText:
         except (asyncio.CancelledError, RagcorpError):  # not the page's fault
             await asyncio.shield(self.backlog.release(page))
             raise
+        except Exception:
+            await self._fail(page, "crashed")
+            raise
 
     async def _fail(self, page: ScannedPage, reason: str) -> None:
         await self.backlog.fail(page, reason=reason, retry_in_seconds=RETRY_SECONDS, max_attempts=MAX_ATTEMPTS)
@@ -108,11 +111,14 @@ class RecognitionWorker:
     retry_seconds: float = 30.0
 
     async def run(self) -> None:
-        """Run until cancelled. Waits out outages of the database."""
+        """Run until cancelled. Waits out outages of the database, and logs other errors."""
         while True:
             try:
                 if not await self.recognition.recognize():
                     await asyncio.sleep(self.poll_seconds)
             except RagcorpError as error:
                 logger.warning("text recognition waits: %s", reason_of(error))
+                await asyncio.sleep(self.retry_seconds)
+            except Exception:  # a fault of one page or document must not hold up the others until a restart
+                logger.exception("text recognition failed unexpectedly")
                 await asyncio.sleep(self.retry_seconds)

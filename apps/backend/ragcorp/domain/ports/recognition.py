@@ -55,7 +55,10 @@ class RecognitionBacklog(Protocol):
         """Return a lease unused."""
 
     async def recognized(self, *, batch: int, workspace: str | None = None) -> RecognizedDocument | None:
-        """Return a document to index: with ``batch`` new pages, or with any once none of its pages waits."""
+        """Return a document to index: with new pages.
+
+        They are at least ``batch`` and as many as were indexed before, or any number once no page waits.
+        """
 
     async def save(self, write: DocumentWrite, done: RecognizedDocument) -> None:
         """Replace text and passages of a document. Raises ConflictError if it was written or deleted meanwhile.

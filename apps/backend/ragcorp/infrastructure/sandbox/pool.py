@@ -36,11 +36,16 @@ _SETTINGS_OF_PARSERS = ("TESSDATA_PREFIX", "KREUZBERG_CACHE_DIR", "XDG_CACHE_HOM
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """``seconds`` of CPU time for a small file; ``memory_bytes`` and number of the ``processes``."""
+    """``seconds`` of CPU time for a small file; ``memory_bytes`` and number of the ``processes``.
+
+    The remedies are advice for a file that reaches a limit.
+    """
 
     seconds: float = 10.0
     memory_bytes: int = 1 << 30
     processes: int = 2
+    time_remedy: str = "Split it, or raise PARSE_TIMEOUT_SECONDS."
+    memory_remedy: str = "Split it, or raise PARSE_MEMORY_MB."
 
 
 class _CrashedError(Exception):
@@ -141,7 +146,7 @@ class ChildPool:
                 payload = await child.answer(call)
             answer = await _read(payload)
         except TimeoutError:
-            raise _too_slow(seconds) from None
+            raise self._too_slow(seconds) from None
         except MemoryError:
             raise self._too_large() from None
         except EOFError:
@@ -221,7 +226,7 @@ class ChildPool:
 
     def _ended(self, code: int, seconds: float, *, used_before: bool) -> Exception:
         if code == -signal.SIGXCPU:
-            return _too_slow(seconds)
+            return self._too_slow(seconds)
         if code == -signal.SIGKILL and used_before:  # perhaps before it got this file: a new child will tell
             return _CrashedError()
         # the kernel kills what uses up the memory of the machine
@@ -233,8 +238,18 @@ class ChildPool:
             f"Reading the file takes more than {limit} of memory.",
             field="content",
             limit=limit,
-            remedy="Split it, or raise PARSE_MEMORY_MB.",
+            remedy=self._limits.memory_remedy,
             reason="too_large_in_memory",
+        )
+
+    def _too_slow(self, seconds: float) -> UnreadableDocumentError:
+        limit = f"{seconds:.0f} seconds"
+        return UnreadableDocumentError(
+            f"Reading the file takes longer than {limit}.",
+            field="content",
+            limit=limit,
+            remedy=self._limits.time_remedy,
+            reason="too_slow",
         )
 
 
@@ -249,14 +264,3 @@ async def _read(payload: bytes) -> Answer:
 
 def _not_started() -> ConfigurationError:
     return ConfigurationError("The process that reads files does not start.")
-
-
-def _too_slow(seconds: float) -> UnreadableDocumentError:
-    limit = f"{seconds:.0f} seconds"
-    return UnreadableDocumentError(
-        f"Reading the file takes longer than {limit}.",
-        field="content",
-        limit=limit,
-        remedy="Split it, or raise PARSE_TIMEOUT_SECONDS.",
-        reason="too_slow",
-    )

@@ -14,7 +14,9 @@ from ragcorp.main.settings.schema import OcrMode, Settings
 if TYPE_CHECKING:
     from ragcorp.infrastructure.recognition.recognizer import PageRecognizer
 
-LIMITS = Limits(seconds=120.0, memory_bytes=1 << 30, processes=1)
+_SIMPLER = "Scan the page again, in grey and at 200 to 300 dots per inch."
+
+LIMITS = Limits(seconds=120.0, memory_bytes=1 << 30, processes=1, time_remedy=_SIMPLER, memory_remedy=_SIMPLER)
 """For a page, which takes about 5 seconds and 600 MB. One process, as it works in the background."""
 
 _MOST_GROWTH = 768 << 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from email.message import EmailMessage
 from functools import partial
 from typing import Any, cast
@@ -11,7 +12,7 @@ import pytest
 from fpdf import FPDF
 
 from ragcorp.application.documents.preparation import DocumentPreparation
-from ragcorp.application.documents.recognize import RecognizeText
+from ragcorp.application.documents.recognize import RecognitionWorker, RecognizeText
 from ragcorp.domain.documents import (
     DocumentAttributes,
     IngestStatus,
@@ -22,7 +23,7 @@ from ragcorp.domain.documents import (
 )
 from ragcorp.domain.exceptions import ConfigurationError, ConflictError, UnreadableDocumentError
 from ragcorp.domain.ingestion import IngestRequest
-from ragcorp.domain.recognition import RecognitionCounts
+from ragcorp.domain.recognition import RecognitionCounts, RecognizedPage
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.wiring.base import Parts
 from ragcorp.main.wiring.container import Container
@@ -182,6 +183,38 @@ async def test_a_long_document_is_found_before_it_is_through(make_container: Any
     assert document.unread[0].places == ("26", "27", "28", "29", "30")
 
 
+async def test_batches_of_a_long_document_grow(make_container: Any) -> None:
+    recognizer = ScriptedRecognizer({page: f"Página de la factura número {page}." for page in range(1, 102)})
+    container: Container = await make_container(parts=Parts(embedder=HashingEmbedder(), recognizer=recognizer))
+    await container_ingest(container, pdf_of(*[SCAN] * 101))
+    use_case = container.use_cases.recognize
+    indexed = []
+    for number in range(1, 102):
+        page = await use_case.backlog.claim(lease_seconds=300)
+        assert page is not None
+        await use_case.backlog.complete(page, RecognizedPage(page=page.page, text="Factura.", confidence=0.9))
+        if (done := await use_case.backlog.recognized(batch=25)) is not None:
+            write = await use_case.preparation.prepare_recognized(done.document, done.source, done.pages)
+            await use_case.backlog.save(write, done)
+            indexed.append(number)
+    assert indexed == [25, 50, 100, 101]
+
+
+async def test_an_unexpected_error_does_not_end_the_worker(make_container: Any) -> None:
+    recognizer = WatchedRecognizer({1: RuntimeError("A fault."), 2: GRANT})
+    container: Container = await make_container(parts=Parts(embedder=HashingEmbedder(), recognizer=recognizer))
+    use_case = container.use_cases.recognize
+    await container_ingest(container, pdf_of(SCAN, SCAN))
+    worker = asyncio.create_task(RecognitionWorker(recognition=use_case, poll_seconds=0.01, retry_seconds=0).run())
+    reached = asyncio.create_task(recognizer.reached.wait())
+    await asyncio.wait([worker, reached], return_when=asyncio.FIRST_COMPLETED)
+    assert not worker.done()
+    for task in (worker, reached):
+        task.cancel()
+    await asyncio.gather(worker, reached, return_exceptions=True)
+    assert recognizer.read == [1, 2]
+
+
 async def test_a_long_document_does_not_hold_up_a_short_one(make_container: Any) -> None:
     recognizer = ScriptedRecognizer({})
     container: Container = await make_container(parts=Parts(embedder=HashingEmbedder(), recognizer=recognizer))
@@ -283,6 +316,19 @@ async def test_a_document_that_cannot_be_indexed_is_tried_again(make_container: 
         pass
     assert await use_case.counts() == counts(1, 1)
     assert recognizer.read == [2]
+
+
+class WatchedRecognizer(ScriptedRecognizer):
+    """Sets ``reached`` after a page without an error."""
+
+    def __init__(self, pages: Mapping[int, str | BaseException]) -> None:
+        super().__init__(pages)
+        self.reached = asyncio.Event()
+
+    async def recognize(self, file: SourceFile, page: int) -> RecognizedPage:
+        recognized = await super().recognize(file, page)
+        self.reached.set()
+        return recognized
 
 
 class BusyPreparation:

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from ragcorp.application.documents.recognize import LEASE_SECONDS
 from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.exceptions import UnreadableDocumentError
-from ragcorp.infrastructure.sandbox.pool import ChildPool
-from ragcorp.main.wiring.recognition import ChildRecognizer, make_pool
+from ragcorp.infrastructure.sandbox.pool import END_SECONDS, START_SECONDS, WALL, ChildPool
+from ragcorp.main.wiring.recognition import LIMITS, ChildRecognizer, make_pool
 from support.parsing import works
 from support.recognition.scans import PROSE, Scanner, character_errors, image_file, lines_of, pdf_of
 
@@ -57,6 +58,18 @@ async def test_a_damaged_picture_is_refused_and_the_child_goes_on(pool: ChildPoo
         await recognizer.recognize(broken, 1)
     scan = SourceFile(content=image_file(Scanner().scan("Plazo: 30 días")), media_type="image/png", filename="a.png")
     assert (await recognizer.recognize(scan, 1)).text == "Plazo: 30 días"
+
+
+async def test_a_page_at_a_limit_is_refused_without_advice_on_other_settings(pool: ChildPool) -> None:
+    with pytest.raises(UnreadableDocumentError) as caught:
+        await pool.run(works.grab, 4000, size=0, apart=True)
+    assert caught.value.reason == "too_large_in_memory"
+    assert "PARSE_" not in str(caught.value.remedy)
+    assert "PARSE_" not in LIMITS.time_remedy
+
+
+def test_a_lease_is_longer_than_the_longest_work_on_a_page() -> None:
+    assert 2 * (START_SECONDS + WALL * LIMITS.seconds + END_SECONDS) < LEASE_SECONDS
 
 
 @pytest.mark.parametrize("work", [works.connect, works.run])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 from fpdf import FPDF
+from PIL import Image
 
 from ragcorp.application.documents.reading import DocumentReader
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind, UnreadPart
 from ragcorp.domain.exceptions import UnreadableDocumentError
 from ragcorp.domain.recognition import RecognizedPage
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
+from ragcorp.infrastructure.parsing.kinds import image, pdf
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from support.recognition.scans import Scanner, image_file, pdf_of
 
@@ -24,16 +26,16 @@ SIGNATURE = (
 
 def scan_under(text: str, *, place: tuple[float, float], size: float, mode: str = "FILL", layer: str = "") -> bytes:
     """Return a PDF of a scan with text over it at a place in millimetres, and with an invisible layer."""
-    pdf = FPDF()
-    pdf.set_auto_page_break(False)
-    pdf.add_page()
-    pdf.image(SCAN, x=0, y=0, w=pdf.w, h=pdf.h)
+    file = FPDF()
+    file.set_auto_page_break(False)
+    file.add_page()
+    file.image(SCAN, x=0, y=0, w=file.w, h=file.h)
     for words, (x, y), points, shown in ((layer, (20.0, 60.0), 12, "INVISIBLE"), (text, place, size, mode)):
-        with pdf.local_context(text_mode=shown):
-            pdf.set_font("helvetica", size=points)
-            pdf.set_xy(x, y)
-            pdf.multi_cell(140, points * 0.5, words)
-    return bytes(pdf.output())
+        with file.local_context(text_mode=shown):
+            file.set_font("helvetica", size=points)
+            file.set_xy(x, y)
+            file.multi_cell(140, points * 0.5, words)
+    return bytes(file.output())
 
 
 def read(filename: str, content: bytes, recognized: dict[int, str] | None = None, *, on: bool = True) -> ParsedText:
@@ -134,6 +136,21 @@ def test_blank_pages_are_no_scans() -> None:
 def test_a_damaged_image_is_refused() -> None:
     with pytest.raises(UnreadableDocumentError, match="damaged"):
         read("a.png", image_file(SCAN)[:200])
+
+
+def test_an_image_that_is_too_large_is_refused_by_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100_000)
+    with pytest.raises(UnreadableDocumentError, match="million pixels") as caught:
+        read("a.png", image_file(SCAN))
+    assert "damaged" not in str(caught.value)
+
+
+def test_of_a_long_scan_the_first_pages_wait_and_the_others_stay_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in (image, pdf):
+        monkeypatch.setattr(kind, "MAX_SCANNED", 2)
+    for name, content in (("a.pdf", pdf_of(SCAN, SCAN, SCAN)), ("a.tiff", image_file(SCAN, SCAN, SCAN, kind="TIFF"))):
+        assert read(name, content).scanned == (1, 2)
+        assert read(name, content, {1: "Una.", 2: "Dos."}).unread == unread("3")
 
 
 def test_images_are_taken_from_folders_only_if_they_can_be_read() -> None:

@@ -15,6 +15,7 @@ from ragcorp.infrastructure.parsing.kinds.labels import comment
 from ragcorp.infrastructure.parsing.kinds.pdf_text import text_layer
 from ragcorp.infrastructure.parsing.kinds.reading import Parts, Reading, Unread, unread
 from ragcorp.infrastructure.parsing.kinds.scans import (
+    MAX_SCANNED,
     STAMP_TEXT,
     name_of,
     not_recognized,
@@ -74,7 +75,7 @@ def read_pdf(file: SourceFile, reading: Reading) -> ParsedText:
         text=text,
         title=real_title(found.title),
         page_starts=starts,
-        scanned=scanned,
+        scanned=scanned[:MAX_SCANNED],
         recognized=confidences,
         unread=unread(UnreadKind.PAGE, *places) + extras.unread + extras.parts.unread,
         parts=tuple(extras.parts.files),

@@ -11,6 +11,9 @@ from ragcorp.domain.recognition import RecognizedPage
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage
 
+MAX_SCANNED = 500
+"""Scanned pages of a document that are recognised: an hour's work. The others stay unread."""
+
 LITTLE_TEXT = 100
 """Characters of a page that may be a scan with a stamp, a header or a page number over it."""
 

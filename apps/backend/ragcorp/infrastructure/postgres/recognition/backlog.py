@@ -68,11 +68,15 @@ RECOGNIZED = f"""
     WHERE s.text <> '' AND NOT s.indexed AND NOT s.failed AND s.available_at <= clock_timestamp() AND {IN_WORKSPACE}
       AND (SELECT d.deleted_at IS NULL FROM documents d WHERE d.id = s.document_id)
     GROUP BY s.document_id
-    HAVING count(*) >= %(batch)s OR NOT EXISTS (
+    HAVING count(*) >= greatest(%(batch)s, (
+        SELECT count(*) FROM scanned_pages i WHERE i.document_id = s.document_id AND i.indexed AND i.text <> ''))
+      OR NOT EXISTS (
         SELECT FROM scanned_pages w WHERE w.document_id = s.document_id AND w.text IS NULL AND NOT w.failed)
     ORDER BY s.document_id
     LIMIT 1
 """
+"""A batch is at least as large as what is indexed, so that each page is indexed twice on average, however long the
+document is."""
 
 DOCUMENT = f"""
     SELECT d.workspace, o.content, {reads.COLUMNS}
