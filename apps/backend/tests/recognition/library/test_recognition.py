@@ -362,13 +362,17 @@ async def test_a_scan_within_a_mail_is_read_and_stays_part_of_it(open_rag: OpenR
 async def test_pages_of_one_of_many_scans_are_no_longer_named(open_rag: OpenRag) -> None:
     rag = await opened(open_rag, ScriptedRecognizer({1: GRANT}))
     scan, two = pdf_of(SCAN), pdf_of(SCAN, SCAN)
-    await ingest(rag, zipped({"copia-acta.pdf": two, "x.zip": zipped({"acta.pdf": two, "b.pdf": scan})}), "a.zip")
+    content = zipped({"copia-acta.pdf": two, "x.zip": zipped({"acta.pdf": two, "b.pdf": scan})})
+    await ingest(rag, content, "a.zip")
     page = partial(UnreadPart, kind=UnreadKind.PAGE)
     names = ("copia-acta.pdf: 1", "copia-acta.pdf: 2", "x.zip/acta.pdf: 1", "x.zip/acta.pdf: 2", "x.zip/b.pdf: 1")
     assert (await rag.document("a.zip")).unread == (page(count=5, places=names),)
     await rag.recognize_pending()
     assert (await rag.document("a.zip")).unread == (page(count=2, places=(names[1], names[3])),)
     assert (await rag.document("a.zip/x.zip")).unread == (page(count=1, places=("acta.pdf: 2",)),)
+    again = await ingest(rag, content, "a.zip", title="Otro")
+    assert again.status is IngestStatus.UPDATED
+    assert again.unread == (await rag.document("a.zip")).unread == (page(count=2, places=(names[1], names[3])),)
 
 
 async def test_parts_and_other_gaps_of_a_recognised_document_stay(open_rag: OpenRag) -> None:

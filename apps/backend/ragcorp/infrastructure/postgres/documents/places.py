@@ -7,11 +7,12 @@ from uuid import UUID, uuid4
 
 from psycopg.types.json import Jsonb
 
+from ragcorp.domain.documents import UnreadPart
 from ragcorp.domain.exceptions import ConflictError
 from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
-from ragcorp.infrastructure.postgres.documents.unread import unread_values
+from ragcorp.infrastructure.postgres.documents.unread import read_unread, unread_values
 from ragcorp.infrastructure.postgres.tables.attributes import attribute_values
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
@@ -25,7 +26,7 @@ FIND_NAMES = """
 
 LOCK_EXISTING = """
     SELECT d.external_id, d.id, d.content_hash, d.chunker, d.deleted_at IS NOT NULL, d.chunk_count, d.part_of,
-           ({condition}) IS TRUE
+           d.unread, ({condition}) IS TRUE
     FROM documents d
     WHERE d.workspace = %(workspace)s AND d.external_id = ANY(%(external_ids)s)
     ORDER BY d.external_id
@@ -56,6 +57,7 @@ class Existing:
     deleted: bool
     chunk_count: int
     part_of: UUID | None
+    unread: tuple[UnreadPart, ...]
 
 
 async def lock_or_create(
@@ -117,6 +119,7 @@ async def _lock(
         deleted,
         chunk_count,
         part_of,
+        unread,
         may_read,
     ) in await cursor.fetchall():
         if not may_read:
@@ -125,7 +128,9 @@ async def _lock(
                 field="external_id",
                 remedy="Choose another external_id.",
             )
-        existing[external_id] = Existing(document_id, bytes(content_hash), chunker, deleted, chunk_count, part_of)
+        existing[external_id] = Existing(
+            document_id, bytes(content_hash), chunker, deleted, chunk_count, part_of, read_unread(unread)
+        )
     return existing
 
 

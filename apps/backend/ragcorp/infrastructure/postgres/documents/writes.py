@@ -1,14 +1,16 @@
 """Writes batches of documents: one transaction, set-based statements, chunks and entities as arrays."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from uuid import UUID
 
-from ragcorp.domain.documents import IngestStatus
+from ragcorp.domain.documents import IngestStatus, UnreadPart
 from ragcorp.domain.exceptions import ConflictError, NotFoundError
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.unread import without_read_pages
 from ragcorp.infrastructure.postgres.connections.array_insert import insert_rows
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
 from ragcorp.infrastructure.postgres.documents.failed_parts import keep_failed
@@ -112,6 +114,9 @@ async def save_documents(
         or recognized
         or (stored.content_hash, stored.chunker) != (by_id[external_id].content_hash, by_id[external_id].chunker)
     }
+    for external_id, stored in existing.items():
+        if external_id in parts and external_id not in changed and by_id[external_id].parsed.scanned:
+            _take_out_read_pages(by_id, by_id[external_id], stored.unread)
     if changed:
         await connection.execute(DELETE_CHUNKS, {"document_ids": [stored.document_id for stored in changed.values()]})
         for external_id, stored in changed.items():
@@ -154,11 +159,20 @@ async def save_documents(
                     pending.get(part_id, 0)
                     for part_id in (*(ids[part.external_id] for part in (write, *write.parts)), *kept_parts)
                 ),
-                unread=write.parsed.unread,
+                unread=by_id[write.external_id].parsed.unread,
                 parts=len(write.parts) + len(kept_parts),
             )
         )
     return outcomes
+
+
+def _take_out_read_pages(by_id: dict[str, DocumentWrite], part: DocumentWrite, left: tuple[UnreadPart, ...]) -> None:
+    """Take the pages of an unchanged part that were recognised out of what the files around it lack."""
+    for external_id, write in by_id.items():
+        if part.external_id.startswith(f"{external_id}/"):
+            name = part.external_id.removeprefix(f"{external_id}/")
+            unread = without_read_pages(write.parsed.unread, name=name, before=part.parsed.unread, after=left)
+            by_id[external_id] = replace(write, parsed=replace(write.parsed, unread=unread))
 
 
 async def _write_contents(
