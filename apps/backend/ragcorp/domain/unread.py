@@ -3,6 +3,7 @@
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ragcorp.domain.documents import UnreadKind, UnreadPart
 
@@ -11,6 +12,8 @@ MAX_PLACE = 100
 
 IMMATERIAL = frozenset({UnreadKind.FORMATTING, UnreadKind.DAMAGED_TEXT, UnreadKind.IMAGE})
 """Kinds that seldom contain an answer: most images in a document are logos."""
+
+_FILES = frozenset({UnreadKind.ATTACHMENT, UnreadKind.MEMBER})
 
 
 def merged(parts: Iterable[UnreadPart]) -> tuple[UnreadPart, ...]:
@@ -27,21 +30,36 @@ def merged(parts: Iterable[UnreadPart]) -> tuple[UnreadPart, ...]:
     )
 
 
+def within(name: str, unread: Iterable[UnreadPart]) -> list[UnreadPart]:
+    """Return what a file lacks as what the file lacks that it is in, where its name is ``name``.
+
+    >>> within("a.pdf", [UnreadPart(kind=UnreadKind.PAGE, places=("3",))])[0].places
+    ('a.pdf: 3',)
+    """
+    return [
+        replace(part, places=tuple(f"{name}{'/' if part.kind in _FILES else ': '}{place}" for place in part.places))
+        if part.places
+        else replace(part, places=(name,))
+        for part in unread
+    ]
+
+
 def without_read_pages(
     parts: Iterable[UnreadPart], *, name: str, before: Iterable[UnreadPart], after: Iterable[UnreadPart]
 ) -> tuple[UnreadPart, ...]:
     """Return what a file lacks after pages of the file ``name`` inside it were read, which lacked ``before``."""
-    old, new = ([part for part in given if part.kind is UnreadKind.PAGE] for given in (before, after))
+    old, new = (
+        merged(within(name, (part for part in given if part.kind is UnreadKind.PAGE))) for given in (before, after)
+    )
     read = sum(part.count for part in old) - sum(part.count for part in new)
-    unread = {place for part in new for place in part.places}
-    ends = tuple(f"{name}: {place}" for part in old for place in part.places if place not in unread)
+    places_read = {place for part in old for place in part.places} - {place for part in new for place in part.places}
     left: list[UnreadPart] = []
     for part in parts:
         if part.kind is not UnreadKind.PAGE:
             left.append(part)
         elif part.count > read:
             count = part.count - read
-            places = tuple(place for place in part.places if not place.endswith(ends))[:count]
+            places = tuple(place for place in part.places if place not in places_read)[:count]
             left.append(UnreadPart(kind=part.kind, count=count, places=places))
     return tuple(left)
 

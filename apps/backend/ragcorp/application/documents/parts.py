@@ -12,7 +12,7 @@ from ragcorp.domain.files.part_names import distinct_names, numbered
 from ragcorp.domain.files.source_paths import metadata_of_part
 from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.ports.storage import DocumentWrite
-from ragcorp.domain.unread import merged
+from ragcorp.domain.unread import merged, within
 
 MAX_DEPTH = 4
 MAX_PARTS = 1_000
@@ -22,7 +22,6 @@ MAX_CHARACTERS = 20_000_000
 _LEAST_ROOM = 20
 """Characters of a part's name; a document with a longer name of its own has no parts."""
 _ARCHIVES = frozenset({"application/zip"})
-_FILES = frozenset({UnreadKind.ATTACHMENT, UnreadKind.MEMBER})
 
 Prepare = Callable[[IngestRequest], Awaitable[tuple[DocumentWrite, Sequence[SourceFile]]]]
 """Returns the document of a file, and the files inside it."""
@@ -49,35 +48,40 @@ class PartsOfFile:
         if not files:
             return write
         deadline = asyncio.get_running_loop().time() + self.seconds
-        write = await self._read(write, files, depth=1, deadline=deadline)
+        write, _ = await self._read(write, files, depth=1, deadline=deadline)
         return replace(write, parts=tuple(self.writes), failed=tuple(self.failed))
 
     async def _read(
         self, outer: DocumentWrite, files: Sequence[SourceFile], *, depth: int, deadline: float
-    ) -> DocumentWrite:
-        """Prepare the files inside one file; return its document, which names those that were not read."""
+    ) -> tuple[DocumentWrite, list[UnreadPart]]:
+        """Prepare the files inside one file.
+
+        Return its document, which names what was not read of them, and this again, apart from the rest.
+        """
         room = max(_LEAST_ROOM, MAX_EXTERNAL_ID - len(outer.external_id) - 1)
         left_out: list[str] = []
         again: list[bytes] = []
-        unread = list(outer.parsed.unread)
-        for name, file in zip(distinct_names((file.filename for file in files), room=room), files, strict=True):
-            external_id = f"{outer.external_id}/{name}"
+        unread: list[UnreadPart] = []
+        for given, file in zip(distinct_names((file.filename for file in files), room=room), files, strict=True):
+            external_id = f"{outer.external_id}/{given}"
             if external_id in self.names:  # the name of a file inside a file before it
                 external_id = numbered(external_id, self.names, room=MAX_EXTERNAL_ID)
             self.names.add(external_id)
-            request = _request(outer, external_id.removeprefix(f"{outer.external_id}/"), file)
+            name = external_id.removeprefix(f"{outer.external_id}/")
+            request = _request(outer, name, file)
             try:
                 write, inside = await self._prepare(request, depth=depth, deadline=deadline)
             except (TimeoutError, InvalidInputError, MissingExtraError) as error:
-                left_out.append(file.filename)
+                left_out.append(name)
                 self.failed.append(request)
                 if _may_pass(error):
                     again.append(name.encode())
                 continue
             place = len(self.writes)
             self.writes.append(write)
-            self.writes[place] = await self._read(write, inside, depth=depth + 1, deadline=deadline)
-            unread += _within(file.filename, self.writes[place].parsed.unread)
+            self.writes[place], deeper = await self._read(write, inside, depth=depth + 1, deadline=deadline)
+            unread += within(name, write.parsed.unread)
+            unread += (replace(part, places=tuple(f"{name}/{place}" for place in part.places)) for part in deeper)
             if self.writes[place].content_hash != write.content_hash:
                 again.append(self.writes[place].content_hash)
         if left_out:
@@ -86,8 +90,8 @@ class PartsOfFile:
         content_hash = (
             hashlib.sha256(b"\0".join([outer.content_hash, *again])).digest() if again else outer.content_hash
         )
-        parsed = replace(outer.parsed, unread=merged(unread))
-        return replace(outer, parsed=parsed, content_hash=content_hash)
+        parsed = replace(outer.parsed, unread=merged([*outer.parsed.unread, *unread]))
+        return replace(outer, parsed=parsed, content_hash=content_hash), unread
 
     async def _prepare(
         self, request: IngestRequest, *, depth: int, deadline: float
@@ -116,16 +120,6 @@ def _beyond_limits() -> InvalidInputError:
 def _may_pass(error: Exception) -> bool:
     """Return whether a file may be read another time: on an idle machine, or with what is not installed now."""
     return not isinstance(error, InvalidInputError) or error.reason is not None
-
-
-def _within(name: str, unread: Sequence[UnreadPart]) -> list[UnreadPart]:
-    """Return what was not read of a part as what was not read of the file that it is in."""
-    return [
-        replace(part, places=tuple(f"{name}{'/' if part.kind in _FILES else ': '}{place}" for place in part.places))
-        if part.places
-        else replace(part, places=(name,))
-        for part in unread
-    ]
 
 
 def _request(outer: DocumentWrite, name: str, file: SourceFile) -> IngestRequest:

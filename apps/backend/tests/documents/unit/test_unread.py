@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragcorp.domain.documents import UnreadKind, UnreadPart
-from ragcorp.domain.unread import MAX_PLACE, MAX_PLACES, may_hold_text, merged
+from ragcorp.domain.unread import MAX_PLACE, MAX_PLACES, may_hold_text, merged, within, without_read_pages
 from ragcorp.interface.shapes.unread import unread_in_words
 
 
@@ -46,6 +46,16 @@ def test_the_words_name_the_places() -> None:
     assert unread_in_words((part(UnreadKind.PAGE, 30, *pages),)) == (
         "30 pages have no text: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …"
     )
+
+
+def test_pages_that_were_read_are_those_of_one_file() -> None:
+    acta, long = [part(UnreadKind.PAGE, 2, "1", "2")], [part(UnreadKind.PAGE, 1, "1")]
+    long_name = f"{'x' * 200}.pdf"
+    lacks = merged([*within("acta.pdf", acta), *within("copia-acta.pdf", acta), *within(long_name, long)])
+    left = without_read_pages(lacks, name="acta.pdf", before=acta, after=[part(UnreadKind.PAGE, 1, "2")])
+    assert left[0].count == 4
+    assert left[0].places[:3] == ("acta.pdf: 2", "copia-acta.pdf: 1", "copia-acta.pdf: 2")
+    assert without_read_pages(left, name=long_name, before=long, after=[])[0].places == left[0].places[:3]
 
 
 def test_formatting_and_images_are_no_answers() -> None:

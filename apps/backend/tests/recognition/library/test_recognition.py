@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from email.message import EmailMessage
+from functools import partial
 from typing import Any, cast
 
 import pytest
@@ -27,6 +28,7 @@ from ragcorp.interface.library.rag import Rag
 from ragcorp.main.wiring.base import Parts
 from ragcorp.main.wiring.container import Container
 from support.models.embedders import HashingEmbedder
+from support.parsing.kinds import zipped
 from support.recognition.fakes import ScriptedRecognizer
 from support.recognition.scans import Scanner, image_file, pdf_of
 from support.retrieval.corpus import OpenRag
@@ -355,6 +357,18 @@ async def test_a_scan_within_a_mail_is_read_and_stays_part_of_it(open_rag: OpenR
     assert (await places(rag, "ayuda 47.250"))[0] == (1, 0.9)
     whole = await rag.document("aviso.eml")
     assert (whole.parts, whole.unread) == ((part,), (left_out,))
+
+
+async def test_pages_of_one_of_many_scans_are_no_longer_named(open_rag: OpenRag) -> None:
+    rag = await opened(open_rag, ScriptedRecognizer({1: GRANT}))
+    scan, two = pdf_of(SCAN), pdf_of(SCAN, SCAN)
+    await ingest(rag, zipped({"copia-acta.pdf": two, "x.zip": zipped({"acta.pdf": two, "b.pdf": scan})}), "a.zip")
+    page = partial(UnreadPart, kind=UnreadKind.PAGE)
+    names = ("copia-acta.pdf: 1", "copia-acta.pdf: 2", "x.zip/acta.pdf: 1", "x.zip/acta.pdf: 2", "x.zip/b.pdf: 1")
+    assert (await rag.document("a.zip")).unread == (page(count=5, places=names),)
+    await rag.recognize_pending()
+    assert (await rag.document("a.zip")).unread == (page(count=2, places=(names[1], names[3])),)
+    assert (await rag.document("a.zip/x.zip")).unread == (page(count=1, places=("acta.pdf: 2",)),)
 
 
 async def test_parts_and_other_gaps_of_a_recognised_document_stay(open_rag: OpenRag) -> None:

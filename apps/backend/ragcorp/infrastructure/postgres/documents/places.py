@@ -75,7 +75,7 @@ async def lock_or_create(
     existing: dict[str, Existing] = {}
     created: dict[str, UUID] = {}
 
-    def whole(external_id: str) -> UUID | None:
+    def container(external_id: str) -> UUID | None:
         name = parts.get(external_id)
         return None if name is None else created[name] if name in created else existing[name].document_id
 
@@ -89,7 +89,7 @@ async def lock_or_create(
             if external_id in existing or external_id not in by_id:
                 continue
             document_id = uuid4()
-            row = document_row(by_id[external_id], document_id, principal.workspace, part_of=whole(external_id))
+            row = document_row(by_id[external_id], document_id, principal.workspace, part_of=container(external_id))
             if await (await connection.execute(INSERT_DOCUMENT, row)).fetchone():
                 created[external_id] = document_id
                 continue
@@ -98,7 +98,7 @@ async def lock_or_create(
                 raise ConflictError("Another write got in the way.", remedy="Try again.")
     existing = {external_id: stored for external_id, stored in existing.items() if external_id in by_id}
     for external_id, document in existing.items():
-        if not restoring and not document.deleted and document.part_of != whole(external_id):
+        if not restoring and not document.deleted and document.part_of != container(external_id):
             raise _taken(external_id, is_part=external_id in parts)
     return existing, created
 

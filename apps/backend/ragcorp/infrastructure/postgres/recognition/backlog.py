@@ -97,16 +97,16 @@ NEWER = """
 """
 """A page that another worker indexed meanwhile: passages without it must not replace those with it."""
 
-LOCK_WHOLES = """
-    WITH RECURSIVE wholes AS (
-        SELECT d.part_of AS id FROM documents d WHERE d.id = %(document_id)s AND d.part_of IS NOT NULL
-        UNION
-        SELECT d.part_of FROM documents d JOIN wholes w ON w.id = d.id WHERE d.part_of IS NOT NULL)
-    SELECT d.id, d.unread FROM documents d WHERE d.id IN (SELECT id FROM wholes)
-    ORDER BY d.external_id
-    FOR NO KEY UPDATE
+LOCK_CONTAINERS = """
+    SELECT c.id, substr(d.external_id, length(c.external_id) + 2), c.unread
+    FROM documents d
+    JOIN documents c ON d.part_of IN (c.id, c.part_of) AND starts_with(d.external_id, c.external_id || '/')
+    WHERE d.id = %(document_id)s
+    ORDER BY c.external_id
+    FOR NO KEY UPDATE OF c
 """
-"""The documents that this one is part of. Their names come before its name, in the order in which saves lock."""
+"""The documents whose files hold this one's, with its name below theirs. Their names come before its name, in the order
+in which saves lock."""
 
 SET_UNREAD = "UPDATE documents SET unread = %(unread)s WHERE id = %(document_id)s"
 
@@ -178,8 +178,8 @@ class PostgresRecognitionBacklog:
         )
         pages = [page.page for page in done.pages]
         async with self._database.transaction(done.workspace) as connection:
-            locked = await connection.execute(LOCK_WHOLES, {"document_id": document.id})
-            wholes = await locked.fetchall()
+            locked = await connection.execute(LOCK_CONTAINERS, {"document_id": document.id})
+            containers = await locked.fetchall()
             await save_documents(
                 connection, [write], principal=principal, expected=bytes.fromhex(document.content_hash), recognized=True
             )
@@ -191,11 +191,11 @@ class PostgresRecognitionBacklog:
                     remedy="Index it again with all its recognised pages.",
                 )
             await connection.execute(INDEXED, {"document_id": document.id, "pages": pages})
-            for whole_id, unread in wholes:
+            for container_id, name, unread in containers:
                 left = without_read_pages(
-                    read_unread(unread), name=document.filename, before=document.unread, after=write.parsed.unread
+                    read_unread(unread), name=name, before=document.unread, after=write.parsed.unread
                 )
-                values = {"document_id": whole_id, "unread": Jsonb(unread_values(left))}
+                values = {"document_id": container_id, "unread": Jsonb(unread_values(left))}
                 await connection.execute(SET_UNREAD, values)
         if self._statistics is not None:
             self._statistics.touch(done.workspace)
