@@ -19,7 +19,8 @@ LIMIT = frozenset({"too_slow", "too_large_in_memory"})
 """A slow machine meets the one, a fast machine the other."""
 TEXT = frozenset({"text"})
 SLOW_TEXT = TEXT | LIMIT
-DAMAGED = frozenset({"unreadable_document"})
+DAMAGED = frozenset({"unreadable_document", "no_recognition"})
+"""A damaged PDF may look like one of scans."""
 TOO_LARGE = frozenset({"payload_too_large"})
 
 EXPECTED = {

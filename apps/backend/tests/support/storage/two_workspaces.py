@@ -57,7 +57,9 @@ UPKEEP = """
             SELECT id FROM documents WHERE workspace = e.workspace LIMIT 1) d ON true;
     INSERT INTO api_keys (id, workspace, name, subject, clearance, scopes, digest)
         SELECT 'key-' || id, workspace, 'n', 's', 1, '{search}', '\\x00' FROM bm25_workspaces;
-    INSERT INTO token_usage (workspace, key_id, day, tokens) SELECT workspace, id, current_date, 1 FROM api_keys
+    INSERT INTO token_usage (workspace, key_id, day, tokens) SELECT workspace, id, current_date, 1 FROM api_keys;
+    INSERT INTO scanned_pages (document_id, page, workspace, source_hash)
+        SELECT id, 1, workspace, content_hash FROM documents
 """
 
 
