@@ -8,15 +8,13 @@ from dataclasses import dataclass, field, replace
 from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID, MAX_PATH
 from ragcorp.domain.documents import SourceFile, UnreadKind, UnreadPart
 from ragcorp.domain.exceptions import InvalidInputError, MissingExtraError
-from ragcorp.domain.files.part_names import distinct_names, numbered
+from ragcorp.domain.files.part_names import MAX_PART_BYTES, MAX_PARTS, distinct_names, numbered
 from ragcorp.domain.files.source_paths import metadata_of_part
 from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.unread import merged, within
 
 MAX_DEPTH = 4
-MAX_PARTS = 1_000
-MAX_BYTES = 100 << 20
 MAX_CHARACTERS = 20_000_000
 """Of the text of all parts: as much as one document may hold."""
 _LEAST_ROOM = 20
@@ -98,7 +96,7 @@ class PartsOfFile:
     ) -> tuple[DocumentWrite, Sequence[SourceFile]]:
         """Raises TimeoutError, MissingExtraError, or InvalidInputError, also beyond a limit."""
         size = self.size + len(request.file.content)
-        if depth > MAX_DEPTH or len(self.writes) == MAX_PARTS or size > MAX_BYTES:
+        if depth > MAX_DEPTH or len(self.writes) == MAX_PARTS or size > MAX_PART_BYTES:
             raise _beyond_limits()
         if asyncio.get_running_loop().time() >= deadline:
             raise TimeoutError

@@ -8,6 +8,11 @@ from pathlib import PurePosixPath
 
 from ragcorp.domain.files.source_paths import on_one_line
 
+MAX_PARTS = 1_000
+"""Files inside an uploaded file that are read; the others are named as unread."""
+MAX_PART_BYTES = 100 << 20
+"""Of all of them."""
+
 _DRIVE = re.compile(r"^[A-Za-z]:(?=[\\/])")
 _MAX_SUFFIX = 10
 

@@ -15,10 +15,6 @@ _STRING_END = re.compile(rb"</(?:\w+:)?si>")
 _TAG = re.compile(rb"<[^<>]*>")
 _STRING_CELL = re.compile(rb"\bt=[\"']s[\"'][^<>]{0,200}>\s{0,20}<(?:\w+:)?v>(\d{1,9})</")
 _READ_BYTES = 1 << 20
-MAX_PARTS = 1_000
-"""Files inside a file that are read."""
-MAX_PART_BYTES = 100 << 20
-"""Their bytes together: a child sends them to the service."""
 
 _FOLDERS = {"Word": "word/", "Excel": "xl/", "PowerPoint": "ppt/"}
 _HARMLESS = 1_000_000

@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind, UnreadPart
-from ragcorp.domain.files.part_names import part_name
+from ragcorp.domain.files.part_names import MAX_PART_BYTES, MAX_PARTS, part_name
 from ragcorp.domain.recognition import RecognizedPage
+from ragcorp.domain.unread import MAX_PLACES
 from ragcorp.infrastructure.parsing import media_types
-from ragcorp.infrastructure.parsing.limits import MAX_PART_BYTES, MAX_PARTS
 
 Unread = tuple[UnreadPart, ...]
-_MOST_PLACES = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +30,7 @@ Reader = Callable[[SourceFile, Reading], ParsedText]
 def unread(kind: UnreadKind, *places: str, count: int | None = None) -> Unread:
     """Return the parts left out, as a tuple to add to others: empty if there are none."""
     number = len(places) if count is None else count
-    return (UnreadPart(kind=kind, count=number, places=places[:_MOST_PLACES]),) if number else ()
+    return (UnreadPart(kind=kind, count=number, places=places[:MAX_PLACES]),) if number else ()
 
 
 @dataclass(slots=True, kw_only=True)
