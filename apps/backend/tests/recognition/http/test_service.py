@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.wiring.base import Parts
 from ragcorp.main.wiring.container import Container
 from support.http.waiting import until_true
@@ -26,7 +26,7 @@ DONE = {"pages": 1, "done": 1, "failed": 0}
 
 @asynccontextmanager
 async def service(container: Container) -> AsyncIterator[httpx.AsyncClient]:
-    async with run_app(container) as app:
+    async with run_service(container) as app:
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             yield client

@@ -158,7 +158,7 @@ router = operations("search")
 )
 async def search(body: SearchBody, call: CurrentCall) -> Response:
     if body.stream:
-        call.slot.open_stream()
+        await call.slot.open_stream()
     searching = call.use_cases.search.search(body.as_request(), principal=call.principal)
 
     def rendered(response: SearchResponse) -> tuple[dict[str, Any], SearchResults]:
