@@ -46,7 +46,7 @@ async def settled(dsn: str) -> None:
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection, asyncio.timeout(60):
         while True:
             cursor = await connection.execute(
-                "SELECT (SELECT chunks FROM workspace_means) = (SELECT count(*) FROM chunks)"
+                "SELECT NOT bm25_needs_refresh('default') AND EXISTS (SELECT FROM workspace_means)"
             )
             if await cursor.fetchone() == (True,):
                 return
