@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 import os
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import psycopg
+from psycopg.rows import TupleRow
 from rich.console import Console
 from rich.table import Table
 
@@ -70,22 +70,9 @@ async def interleaved(
     return timings
 
 
-async def throughput(variant: Variant[Item], items: Sequence[Item], *, concurrency: int, seconds: float) -> float:
-    """Return calls a second with ``concurrency`` of them under way."""
-    end = time.perf_counter() + seconds
-    done = 0
-
-    async def caller(first: int) -> None:
-        nonlocal done
-        number = first
-        while time.perf_counter() < end:
-            await variant(items[number % len(items)])
-            number += concurrency
-            done += 1
-
-    started = time.perf_counter()
-    await asyncio.gather(*(caller(first) for first in range(concurrency)))
-    return done / (time.perf_counter() - started)
+def backend_cpu_ms(connection: psycopg.Connection[TupleRow]) -> float:
+    """Return the milliseconds that the connection's backend has computed so far (Linux)."""
+    return int(Path(f"/proc/{connection.info.backend_pid}/schedstat").read_text().split()[0]) / 1e6
 
 
 def machine(dsn: str) -> dict[str, object]:
