@@ -125,9 +125,10 @@ def compare(
     asked, server = corpus.queries(queries), ServerCpu(dsn)
     missing: dict[str, str] = {}
     processes: dict[str, Process] = {}
+    other_python = libraries_python(libraries)
     with ExitStack() as stack:
         for name, kind in KINDS.items():
-            python = libraries_python(libraries) if kind.foreign else sys.executable
+            python = other_python if kind.foreign else sys.executable
             options: dict[str, Any] = dict(kind.options)
             if name == HTTP:
                 options |= {"chunks": corpus.chunks, "seed": corpus.seed}

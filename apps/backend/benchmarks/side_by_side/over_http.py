@@ -9,13 +9,14 @@ from http.client import HTTPConnection
 from benchmarks.corpus import Corpus
 from benchmarks.service import open_service, search_ids
 from benchmarks.side_by_side.bare import Call, in_threads
-from benchmarks.side_by_side.variant import CLIENTS, Question, Variant
+from benchmarks.side_by_side.variant import CLIENTS, PATIENT, Question, Variant
 
 
 @asynccontextmanager
 async def opened(dsn: str, questions: list[Question], *, chunks: int, seed: int) -> AsyncIterator[Variant]:
     with ExitStack() as stack:
-        service = stack.enter_context(open_service(dsn, Corpus(chunks=chunks, seed=seed), queries=len(questions)))
+        corpus = Corpus(chunks=chunks, seed=seed)
+        service = stack.enter_context(open_service(dsn, corpus, queries=len(questions), settings=PATIENT))
 
         def by(connection: HTTPConnection) -> Call:
             def call(question: Question) -> list[int]:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from benchmarks.library import open_container_over
-from benchmarks.side_by_side.variant import LIMIT, Question, Variant
+from benchmarks.side_by_side.variant import LIMIT, PATIENT, Question, Variant
 from ragcorp.main.opening.library import make_rag
 
 
@@ -15,7 +15,7 @@ from ragcorp.main.opening.library import make_rag
 async def opened(
     dsn: str, questions: list[Question], *, mode: str = "hybrid", settings: Mapping[str, Any] | None = None
 ) -> AsyncIterator[Variant]:
-    async with open_container_over(dsn, questions, **(settings or {})) as container:
+    async with open_container_over(dsn, questions, **PATIENT, **(settings or {})) as container:
         rag = make_rag(container)
 
         async def search(question: Question) -> list[int]:

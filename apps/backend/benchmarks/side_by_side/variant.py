@@ -12,6 +12,8 @@ LIMIT = 10
 RANK_CONSTANT = 60
 EF_SEARCH = 100
 CLIENTS = 8
+PATIENT = {"source_timeout_seconds": 60, "search_timeout_seconds": 60}
+"""ragcorp's settings: a busy machine must not turn a slow search into one that leaves a source out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +48,8 @@ class Kind:
     foreign: bool = False
 
 
-RAW_AND = "one statement: dense, all words by ts_rank_cd, RRF"
-RAW_BM25 = "one statement: dense, BM25, all words, RRF"
+RAW_AND = "one statement, ts_rank_cd and AND"
+RAW_BM25 = "one statement, BM25"
 LANGCHAIN = "LangChain, PGVectorStore"
 LIBRARY_AND = "ragcorp, ts_rank_cd and AND"
 LIBRARY = "ragcorp"
