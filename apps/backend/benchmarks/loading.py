@@ -16,7 +16,9 @@ from sqlalchemy import NullPool, create_engine
 from benchmarks.corpus import DIMENSIONS, Corpus, DocumentRow
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
+from ragcorp.infrastructure.postgres.dense.similarity_scores import STORE_MEAN
 from ragcorp.infrastructure.postgres.models.embedding_models import ensure_model, hnsw_index_name
+from ragcorp.infrastructure.postgres.workspaces.search_statistics import REFRESH_LEXICON
 
 MODEL = EmbeddingModel(name="bench", dimensions=DIMENSIONS)
 
@@ -44,10 +46,14 @@ VECTOR_TYPES = ("int8", "int2", "text", "vector")
 
 
 def load(owner_dsn: str, corpus: Corpus, *, application_dsn: str | None = None) -> dict[str, float]:
-    """Migrate, fill and analyse the database; return the seconds that each part took, none if it is filled already."""
+    """Migrate, fill and analyse the database, with fresh search statistics.
+
+    Return the seconds that each part took, none if it is filled already.
+    """
     migrate(owner_dsn, embedding_model=(MODEL.name, MODEL.dimensions), application_dsn=application_dsn)
     with psycopg.connect(owner_dsn, autocommit=True) as connection:
         if _is_loaded(connection, corpus):
+            _refresh_statistics(connection)
             return {}
         register_vector(connection)
         model_id = int(str(_scalar(connection, "SELECT id FROM embedding_models WHERE active")))
@@ -66,7 +72,23 @@ def load(owner_dsn: str, corpus: Corpus, *, application_dsn: str | None = None) 
     with psycopg.connect(owner_dsn, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE documents, chunks, chunk_embeddings, embedding_backlog")
         connection.execute(f"COMMENT ON COLUMN documents.external_id IS '{corpus.name}'")
-    return {"copy": copied - started, "gin": text_indexed - copied, "hnsw": indexed - text_indexed}
+        _refresh_statistics(connection)
+    return {
+        "copy": copied - started,
+        "gin": text_indexed - copied,
+        "hnsw": indexed - text_indexed,
+        "statistics": time.perf_counter() - indexed,
+    }
+
+
+def _refresh_statistics(connection: Connection[TupleRow]) -> None:
+    stale = connection.execute("SELECT workspace FROM search_statistics WHERE is_stale").fetchall()
+    for (workspace,) in stale:
+        for statement in ("SELECT bm25_refresh(%(workspace)s)", STORE_MEAN, REFRESH_LEXICON):
+            connection.execute(statement, {"workspace": workspace})
+    if stale:
+        connection.execute("SELECT bm25_flush()")
+        connection.execute("VACUUM ANALYZE bm25_workspaces, bm25_changes, bm25_statistics, lexicon")
 
 
 def _is_loaded(connection: Connection[TupleRow], corpus: Corpus) -> bool:

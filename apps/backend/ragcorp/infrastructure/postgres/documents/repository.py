@@ -22,6 +22,7 @@ from ragcorp.infrastructure.postgres.lexical.identifiers import query_identifier
 from ragcorp.infrastructure.postgres.lexical.readable_words import corrected
 from ragcorp.infrastructure.postgres.tables.collections import CHUNKS
 from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, filtered, matching_documents, visibility
+from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +50,18 @@ class _Query:
 class PostgresDocumentRepository:
     """Finds chunks in one round trip; by words in two (terms, then lists), or three if a word is misspelt."""
 
-    def __init__(self, database: Database, *, scan: VectorScan, options: LexicalOptions | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        scan: VectorScan,
+        options: LexicalOptions | None = None,
+        statistics: StatisticsKeeper | None = None,
+    ) -> None:
         self._database = database
         self._scan = scan
         self._options = options or LexicalOptions()
+        self._statistics = statistics
 
     async def find_similar_chunks(
         self, embedding: Vector, *, principal: Principal, filters: Filters = (), limit: int
@@ -114,7 +123,9 @@ class PostgresDocumentRepository:
                 totals = await connection.execute(full_text.TOTALS, search.values, prepare=True)
                 terms = await connection.execute(full_text.TERMS, search.values, prepare=True)
             total, rows = await totals.fetchone(), await terms.fetchall()
-        chunks, average_length = (total[0] or 0, total[1] or 0.0) if total else (0, 0.0)
+        chunks, average_length, is_stale = (total[0] or 0, total[1] or 0.0, total[2]) if total else (0, 0.0, False)
+        if is_stale and self._statistics is not None:
+            self._statistics.found_stale(search.workspace)
         rows = await corrected(self._database, rows, visible=search.visible, workspace=search.workspace)
         by_lexeme: dict[str, QueryTerm] = {}
         for word, lexeme, kind, frequency, typed, similarity in rows:

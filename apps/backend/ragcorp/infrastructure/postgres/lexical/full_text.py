@@ -10,8 +10,11 @@ TERMS = """
     ORDER BY position, lexeme
 """
 
-TOTALS = "SELECT chunks, total_length::float8 / nullif(chunks, 0) FROM bm25_totals(%(workspace)s)"
-"""Number of chunks N and their mean length avgdl. No row: the workspace has no indexed chunk."""
+TOTALS = "SELECT chunks, average_length, is_stale FROM search_statistics WHERE workspace = %(workspace)s"
+"""Number of chunks N, their mean length avgdl, and whether a refresh of the search statistics is due.
+
+No row: the workspace has no indexed chunk.
+"""
 
 _EACH_WORD = """
     (SELECT string_agg(array_to_tsvector(ARRAY[lexeme])::text, '{operator}')::tsquery
