@@ -114,18 +114,19 @@ async def test_a_session_that_waited_for_the_lock_counts_no_second_time(connecti
 
 
 async def test_doctor_and_status_name_outdated_statistics(connection: Connection[TupleRow], dsn: str) -> None:
-    insert_chunks(connection, HOME, TEXTS)
     async with open_database(dsn) as database:
         counts = PostgresContentCounts(database)
-        for stale in (True, False):
-            assert (await counts.count(principal=Principal(workspace=HOME))).statistics_are_stale is stale
+        for size, doctors, statuss in ((999, True, False), (1, True, True), (0, False, False)):
+            insert_chunks(connection, HOME, ["zorro"] * size)
+            if not doctors:
+                await PostgresSearchStatistics(database=database).refresh_if_stale(HOME)
+            assert (await counts.count(principal=Principal(workspace=HOME))).statistics_are_stale is statuss
             assert not (await counts.count(principal=Principal(workspace="other"))).statistics_are_stale
             contents = inspect_contents(dsn)
-            assert contents.stale_statistics == ((HOME,) if stale else ())
+            assert contents.stale_statistics == ((HOME,) if doctors else ())
             check = {check.name: check for check in content_checks(contents, None)}["search statistics"]
-            assert check.status is (CheckStatus.WARNING if stale else CheckStatus.OK)
-            assert (HOME in check.detail) is stale
-            await PostgresSearchStatistics(database=database).refresh_if_stale(HOME)
+            assert check.status is (CheckStatus.WARNING if doctors else CheckStatus.OK)
+            assert (HOME in check.detail) is doctors
 
 
 # estimates

@@ -17,7 +17,7 @@ MAX_CHANGES = 500
 """Rows of ``bm25_changes`` that every query of a workspace adds up; more are merged into one."""
 
 STATE = f"""
-    SELECT frequencies_are_stale, mean_may_be_stale, lexicon_is_stale, is_stale,
+    SELECT frequencies_are_stale, lexicon_is_stale, mean_may_be_stale,
            (SELECT count(*) FROM (
                SELECT FROM bm25_changes c JOIN bm25_workspaces w ON w.id = c.workspace_id
                WHERE w.workspace = %(workspace)s LIMIT {MAX_CHANGES + 1}) AS counted)
@@ -68,28 +68,27 @@ class PostgresSearchStatistics:
         self._sparse = PostgresSparseStatistics(database=database)
 
     async def refresh_if_stale(self, workspace: str) -> bool:
-        """Refresh what is due; return whether nothing is due afterwards. The lexicon, which takes longest, is last."""
+        """Refresh what is due; return False if something still is."""
         values = {"workspace": workspace}
         await self._sparse.refresh_if_stale(workspace)
         state = await self._database.fetch(STATE, values, workspace=workspace)
         if not state:
             return True
-        _, mean_may_be_stale, lexicon_is_stale, *_ = state[0]
-        if mean_may_be_stale:
-            await self._refresh_mean(workspace)
+        frequencies_are_stale, lexicon_is_stale, mean_may_be_stale, _ = state[0]
         if lexicon_is_stale:
             async with self._database.transaction(workspace) as connection:
                 await connection.execute(NO_TIMEOUT)
                 await connection.execute(REFRESH_LEXICON, values)
-        after = await self._database.fetch(STATE, values, workspace=workspace)
-        return not any(row[3] for row in after)
+        has_mean = not mean_may_be_stale or await self._refresh_mean(workspace)
+        return has_mean and not frequencies_are_stale
 
-    async def _refresh_mean(self, workspace: str) -> None:
+    async def _refresh_mean(self, workspace: str) -> bool:
         values = {"workspace": workspace}
         async with self._database.transaction(workspace) as connection:
             await connection.execute(NO_TIMEOUT)
             for condition in (LOCK_MEAN, MEAN_IS_STALE):
                 row = await (await connection.execute(condition, values)).fetchone()
                 if not (row and row[0]):
-                    return
+                    return False
             await connection.execute(STORE_MEAN, values)
+        return True
