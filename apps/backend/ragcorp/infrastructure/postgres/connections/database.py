@@ -4,7 +4,7 @@ Measured on loopback, a checkout with one prepared statement costs 0.2 ms of cli
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +20,7 @@ from psycopg_pool import AsyncConnectionPool
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.infrastructure.postgres.connections.errors import translate, translated
 from ragcorp.infrastructure.postgres.connections.pipeline import BufferedPipeline, queue
-from ragcorp.infrastructure.postgres.connections.statement_text import execute
+from ragcorp.infrastructure.postgres.connections.statement_text import Statement, fetch_together
 from ragcorp.tracing import Span
 
 Result = TypeVar("Result")
@@ -210,14 +210,15 @@ class Database:
 
         ``settings`` is a statement that sets what applies to this transaction; it travels in the same round trip.
         """
+        before = [] if settings is None else [(settings, setting_values or {})]
+        return (await self.fetch_together([*before, (statement, values or {})], workspace=workspace))[-1]
 
-        async def work() -> list[TupleRow]:
+    async def fetch_together(self, statements: Sequence[Statement], *, workspace: str) -> list[list[TupleRow]]:
+        """Return the rows of statements that only read, in one round trip, repeated as ``read`` does."""
+
+        async def work() -> list[list[TupleRow]]:
             async with self.autocommit(workspace) as connection:
-                async with connection.pipeline():
-                    if settings is not None:
-                        await connection.execute(settings, setting_values, prepare=True)
-                    cursor = await execute(connection, statement, values or {})
-                return await cursor.fetchall()
+                return await fetch_together(connection, statements)
 
         return await self.read(work)
 

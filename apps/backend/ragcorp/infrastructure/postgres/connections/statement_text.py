@@ -4,7 +4,7 @@ That costs the client a millisecond or more. So white space is folded, and ``%(n
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +17,10 @@ _PLACEHOLDER = re.compile(r"%(?:%|\((\w+)\)s)")
 def single_line(statement: str) -> str:
     """Return the statement with each run of white space as one space; a third of ours is white space."""
     return " ".join(statement.split())
+
+
+Statement = tuple[str, Mapping[str, object]]
+"""The text of a statement, and its named values."""
 
 
 @lru_cache(maxsize=512)
@@ -40,3 +44,10 @@ async def execute(
     cursor: AsyncRawCursor[TupleRow] = AsyncRawCursor(connection)
     await cursor.execute(text, [values[name] for name in names], prepare=True, binary=True)
     return cursor
+
+
+async def fetch_together(connection: AsyncConnection[Any], statements: Sequence[Statement]) -> list[list[TupleRow]]:
+    """Return the rows of each statement; they share one round trip and one transaction."""
+    async with connection.pipeline():
+        cursors = [await execute(connection, *statement) for statement in statements]
+    return [await cursor.fetchall() for cursor in cursors]

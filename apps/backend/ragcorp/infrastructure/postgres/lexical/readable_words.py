@@ -9,7 +9,8 @@ from functools import lru_cache
 
 from psycopg.rows import TupleRow
 
-from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.connections.database import DriverConnection
+from ragcorp.infrastructure.postgres.connections.statement_text import fetch_together
 from ragcorp.infrastructure.postgres.lexical import bm25
 from ragcorp.infrastructure.postgres.visibility.predicates import Predicate
 
@@ -103,20 +104,18 @@ def nearest_readable_words(*, visible: str) -> str:
 
 
 async def corrected(
-    database: Database, rows: Sequence[TupleRow], *, visible: Predicate, workspace: str
-) -> list[TupleRow]:
+    connection: DriverConnection, rows: Sequence[TupleRow], *, visible: Predicate
+) -> Sequence[TupleRow]:
     """Return the rows of ``query_terms`` without corrections by words that the principal may not know.
 
     The nearest word of a readable chunk replaces such a correction; without one, the word stays as typed.
     """
     words = sorted({row[0] for row in rows if row[4] is not None})
     if not words:
-        return list(rows)
-    nearest_rows = await database.fetch(
-        nearest_readable_words(visible=visible.sql),
-        {**visible.values, "words": words},
-        workspace=workspace,
-        settings=bm25.SETTINGS,
+        return rows
+    statement = nearest_readable_words(visible=visible.sql)
+    _, nearest_rows = await fetch_together(
+        connection, [(bm25.SETTINGS, {}), (statement, {**visible.values, "words": words})]
     )
     nearest = {word: rest for word, *rest in nearest_rows}
     return [row if row[4] is None else _corrected(row, nearest.get(row[0])) for row in rows]
