@@ -11,7 +11,6 @@ from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import QuerySyntax
 from ragcorp.infrastructure.postgres.chunks import rows as chunk_rows
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.connections.statement_text import fetch_together
 from ragcorp.infrastructure.postgres.dense.search import SimilaritySearch, VectorScan, find_similar
 from ragcorp.infrastructure.postgres.lexical import bm25
 from ragcorp.infrastructure.postgres.lexical.search import LexicalOptions, LexicalSearch
@@ -49,7 +48,7 @@ class PostgresDocumentRepository:
 
         async def work() -> LexicalChunks:
             async with self._database.autocommit(principal.workspace) as connection:
-                _, *opened = await fetch_together(connection, [(bm25.SETTINGS, {}), *search.opening])
+                opened = await connection.fetch_together(search.opening, settings=(bm25.SETTINGS, {}))
                 return await search.finish(connection, opened)
 
         return await self._database.read(work)
@@ -72,11 +71,15 @@ class PostgresDocumentRepository:
             embedding, table=CHUNKS, scan=self._scan, principal=principal, filters=filters, limit=nearest
         )
 
+        nearest_to = [] if vectors.statement is None else [vectors.statement]
+
         async def work() -> tuple[SimilarChunks, LexicalChunks]:
             async with self._database.autocommit(principal.workspace) as connection:
-                rows = await fetch_together(connection, [*vectors.statements, *words.opening])
-                first = len(vectors.statements)
-                return vectors.read(rows[:first]), await words.finish(connection, rows[first:])
+                rows = await connection.fetch_together(
+                    [*words.opening, *nearest_to], settings=vectors.settings or (bm25.SETTINGS, {})
+                )
+                opened, similar = rows[: len(words.opening)], rows[len(words.opening) :]
+                return vectors.read(similar[0] if similar else ()), await words.finish(connection, opened)
 
         return await self._database.read(work)
 

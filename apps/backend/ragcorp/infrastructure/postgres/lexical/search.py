@@ -13,8 +13,8 @@ from ragcorp.domain.retrieval import Hit, RankedList, ScoreType, chunk_hits
 from ragcorp.domain.search.lexical import QueryTerm, TermKind, evidence_mass
 from ragcorp.domain.search.requests import QuerySyntax, SparseOperator, SparseRanking
 from ragcorp.domain.search.sources import ALL_WORDS, FULL_TEXT, IDENTIFIERS
-from ragcorp.infrastructure.postgres.connections.database import DriverConnection
-from ragcorp.infrastructure.postgres.connections.statement_text import Statement, fetch_together
+from ragcorp.infrastructure.postgres.connections.database import PooledConnection
+from ragcorp.infrastructure.postgres.connections.statement_text import Statement
 from ragcorp.infrastructure.postgres.lexical import bm25, full_text
 from ragcorp.infrastructure.postgres.lexical.identifiers import query_identifiers, rank_by_identifiers
 from ragcorp.infrastructure.postgres.lexical.readable_words import corrected
@@ -82,7 +82,7 @@ class LexicalSearch:
             return [(full_text.TOTALS, self.values), (full_text.TERMS, self.values), (self._cover_density, self.values)]
         return [(full_text.ranked_by_typed_words(self._best), self.values)]
 
-    async def finish(self, connection: DriverConnection, opened: Sequence[Sequence[TupleRow]]) -> LexicalChunks:
+    async def finish(self, connection: PooledConnection, opened: Sequence[Sequence[TupleRow]]) -> LexicalChunks:
         """Return the lists. Codes, misspelt words and unproven lists take a round trip each."""
         if self._by_cover_density:
             totals, rows, scored = opened
@@ -122,12 +122,12 @@ class LexicalSearch:
             )
         )
 
-    async def _corrected(self, connection: DriverConnection, rows: Sequence[TupleRow]) -> Sequence[TupleRow]:
+    async def _corrected(self, connection: PooledConnection, rows: Sequence[TupleRow]) -> Sequence[TupleRow]:
         return await corrected(connection, rows, visible=self.visible)
 
     async def _by_bm25(
         self,
-        connection: DriverConnection,
+        connection: PooledConnection,
         terms: _Terms,
         indexed: Sequence[QueryTerm],
         ranking: Sequence[TupleRow] | None,
@@ -169,9 +169,8 @@ class LexicalSearch:
             cut=bool(rows and rows[0][3]),
         )
 
-    async def _fetch(self, connection: DriverConnection, *statements: Statement) -> list[list[TupleRow]]:
-        _, *rows = await fetch_together(connection, [(bm25.SETTINGS, {}), *statements])
-        return rows
+    async def _fetch(self, connection: PooledConnection, *statements: Statement) -> list[list[TupleRow]]:
+        return await connection.fetch_together(statements, settings=(bm25.SETTINGS, {}))
 
 
 def _terms(rows: Sequence[TupleRow], chunks: int | None, average_length: float | None) -> _Terms:
