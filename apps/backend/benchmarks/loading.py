@@ -17,8 +17,9 @@ from sqlalchemy import NullPool, create_engine
 from benchmarks.corpus import DIMENSIONS, Corpus, DocumentRow
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
-from ragcorp.infrastructure.postgres.dense.similarity_scores import MEAN_IS_STALE, STORE_MEAN
+from ragcorp.infrastructure.postgres.dense.similarity_scores import STORE_MEAN
 from ragcorp.infrastructure.postgres.models.embedding_models import ensure_model, hnsw_index_name
+from ragcorp.infrastructure.postgres.workspaces.search_statistics import REFRESH_LEXICON
 
 MODEL = EmbeddingModel(name="bench", dimensions=DIMENSIONS)
 
@@ -55,13 +56,6 @@ TEXT_INDEXES = """
     SELECT pg_get_indexdef(to_regclass(name)) FROM unnest('{ix_chunks_tsv,ix_bm25_chunks_impacts}'::text[]) AS name
     WHERE to_regclass(name) IS NOT NULL
 """
-
-REFRESH = (
-    "SELECT bm25_refresh(workspace) FROM bm25_workspaces WHERE bm25_needs_refresh(workspace)",
-    "SELECT bm25_flush()",
-    "SELECT refresh_lexicon(workspace) FROM bm25_workspaces",
-)
-"""Counts what the snapshots lack; quick where they are fresh."""
 
 
 def load(owner_dsn: str, corpus: Corpus, *, application_dsn: str | None = None) -> dict[str, float]:
@@ -109,12 +103,14 @@ def _fill(connection: Connection[TupleRow], owner_dsn: str, corpus: Corpus) -> d
 
 
 def refresh_statistics(connection: Connection[TupleRow]) -> None:
-    """Bring the snapshots of every workspace up to date, as the library does after its own writes."""
-    for statement in REFRESH:
-        connection.execute(statement)
-    for (workspace,) in connection.execute("SELECT workspace FROM bm25_workspaces").fetchall():
-        if _scalar(connection, MEAN_IS_STALE, workspace=workspace):
-            connection.execute(STORE_MEAN, {"workspace": workspace})
+    """Bring the snapshots of every workspace up to date; quick where they are fresh."""
+    stale = connection.execute("SELECT workspace FROM search_statistics WHERE is_stale").fetchall()
+    for (workspace,) in stale:
+        for statement in ("SELECT bm25_refresh(%(workspace)s)", STORE_MEAN, REFRESH_LEXICON):
+            connection.execute(statement, {"workspace": workspace})
+    if stale:
+        connection.execute("SELECT bm25_flush()")
+        connection.execute("VACUUM ANALYZE bm25_workspaces, bm25_changes, bm25_statistics, lexicon")
 
 
 def _is_loaded(connection: Connection[TupleRow], corpus: Corpus) -> bool:

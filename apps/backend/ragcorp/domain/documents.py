@@ -13,6 +13,9 @@ from ragcorp.domain.principal import Sensitivity
 from ragcorp.domain.recognition import RecognitionCounts
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, HitKey, no_metadata
 
+MAX_CHARACTERS = 20_000_000
+"""Of the text of one file; also of the texts of all files inside it."""
+
 
 class VisibilityScope(StrEnum):
     """Who may read a document: its whole workspace, the owner's group, or the owner alone."""

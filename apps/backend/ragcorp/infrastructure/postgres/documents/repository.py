@@ -16,15 +16,24 @@ from ragcorp.infrastructure.postgres.lexical import bm25
 from ragcorp.infrastructure.postgres.lexical.search import LexicalOptions, LexicalSearch
 from ragcorp.infrastructure.postgres.tables.collections import CHUNKS
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
+from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
 
 
 class PostgresDocumentRepository:
     """Finds chunks in one round trip, by words in one more if the query has a code or a misspelt word."""
 
-    def __init__(self, database: Database, *, scan: VectorScan, options: LexicalOptions | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        scan: VectorScan,
+        options: LexicalOptions | None = None,
+        statistics: StatisticsKeeper | None = None,
+    ) -> None:
         self._database = database
         self._scan = scan
         self._options = options or LexicalOptions()
+        self._found_stale = statistics.found_stale if statistics else None
 
     async def find_similar_chunks(
         self, embedding: Vector, *, principal: Principal, filters: Filters = (), limit: int
@@ -43,7 +52,13 @@ class PostgresDocumentRepository:
         syntax: QuerySyntax = QuerySyntax.PLAIN,
     ) -> LexicalChunks:
         search = LexicalSearch.of(
-            query, principal=principal, filters=filters, limit=limit, syntax=syntax, options=self._options
+            query,
+            principal=principal,
+            filters=filters,
+            limit=limit,
+            syntax=syntax,
+            options=self._options,
+            found_stale=self._found_stale,
         )
 
         async def work() -> LexicalChunks:
@@ -65,7 +80,13 @@ class PostgresDocumentRepository:
         syntax: QuerySyntax = QuerySyntax.PLAIN,
     ) -> tuple[SimilarChunks, LexicalChunks]:
         words = LexicalSearch.of(
-            query, principal=principal, filters=filters, limit=matching, syntax=syntax, options=self._options
+            query,
+            principal=principal,
+            filters=filters,
+            limit=matching,
+            syntax=syntax,
+            options=self._options,
+            found_stale=self._found_stale,
         )
         vectors = SimilaritySearch.of(
             embedding, table=CHUNKS, scan=self._scan, principal=principal, filters=filters, limit=nearest

@@ -1,7 +1,7 @@
 """Full-text search over the chunks: one round trip, more for codes, misspelt words and lists still to be proven."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from psycopg.rows import TupleRow
@@ -42,7 +42,10 @@ class _Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexicalSearch:
-    """One query over the chunks: ``opening`` is the first round trip; ``finish`` reads its rows."""
+    """One query over the chunks: ``opening`` is the first round trip; ``finish`` reads its rows.
+
+    ``found_stale`` is called with the workspace if its search statistics are outdated.
+    """
 
     options: LexicalOptions
     syntax: QuerySyntax
@@ -51,6 +54,7 @@ class LexicalSearch:
     filtered: str | None
     matching: str | None
     values: Mapping[str, object]
+    found_stale: Callable[[str], None] | None
 
     @classmethod
     def of(
@@ -62,6 +66,7 @@ class LexicalSearch:
         limit: int,
         syntax: QuerySyntax,
         options: LexicalOptions,
+        found_stale: Callable[[str], None] | None = None,
     ) -> "LexicalSearch":
         visible, narrowed = visibility(principal), filtered(filters)
         values = {"query": query, "language": options.default_language, "workspace": principal.workspace}
@@ -73,6 +78,7 @@ class LexicalSearch:
             filtered=narrowed.sql if narrowed.clauses else None,
             matching=matching_documents(principal, filters) if narrowed.clauses else None,
             values={**visible.values, **narrowed.values, **values, "weights": None, "theta": None},
+            found_stale=found_stale,
         )
 
     @property
@@ -86,16 +92,23 @@ class LexicalSearch:
         """Return the lists. Codes, misspelt words and unproven lists take a round trip each."""
         if self._by_cover_density:
             totals, rows, scored = opened
-            terms = _terms(await self._corrected(connection, rows), *(totals[0] if totals else (0, 0.0)))
+            chunks, average_length, is_stale = totals[0] if totals else (0, 0.0, False)
+            self._note(is_stale)
+            terms = _terms(await self._corrected(connection, rows), chunks, average_length)
             hits = chunk_hits([row[0] for row in scored], [row[1] for row in scored])
             return _lexical_chunks(_list(FULL_TEXT, ScoreType.TS_RANK_CD, hits), terms)
-        chunks, average_length, typed, ranking = full_text.typed_words_and_ranking(opened[0][0])
+        chunks, average_length, is_stale, typed, ranking = full_text.typed_words_and_ranking(opened[0][0])
+        self._note(is_stale)
         rows = await self._corrected(connection, typed)
         terms = _terms(rows, chunks, average_length)
         indexed = [term for term in terms.terms if term.document_frequency]
         if not indexed:
             return _lexical_chunks(_list(FULL_TEXT, ScoreType.BM25), terms)
         return await self._by_bm25(connection, terms, indexed, ranking if rows is typed else None)
+
+    def _note(self, is_stale: bool) -> None:
+        if is_stale and self.found_stale is not None:
+            self.found_stale(str(self.values["workspace"]))
 
     @property
     def _by_cover_density(self) -> bool:
