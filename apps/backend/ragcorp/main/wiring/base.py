@@ -133,6 +133,7 @@ async def open_base(settings: Settings, dsn: str, *, own_embedder: Embedder | No
                 budget=settings.sparse_budget,
                 default_language=settings.default_language,
             ),
+            statistics=statistics,
         ),
         store=PostgresDocumentStore(database=database, statistics=statistics),
         statistics=statistics,

@@ -15,12 +15,11 @@ from ragcorp.main.wiring.container import Container
 from support.http.waiting import until_true
 from support.models.embedders import HashingEmbedder
 from support.recognition.fakes import ScriptedRecognizer
-from support.recognition.scans import Scanner, image_file, pdf_of
+from support.recognition.half_scanned import GRANT, SCAN
+from support.recognition.scans import image_file, pdf_of
 
 pytestmark = pytest.mark.anyio
 
-SCAN = Scanner(dpi=72).scan("Resolución")
-GRANT = "Se concede a la cooperativa una ayuda de 47.250 euros."
 DONE = {"pages": 1, "done": 1, "failed": 0}
 
 

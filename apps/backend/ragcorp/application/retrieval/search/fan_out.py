@@ -6,7 +6,8 @@ Sources that can be looked up jointly are, while all of them are healthy; one by
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -23,7 +24,7 @@ from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, RankedList, SourceOutcome, SourceReport
 from ragcorp.domain.search.requests import QuerySyntax
 from ragcorp.domain.search.sources import OWN_SOURCES
-from ragcorp.tracing import ParentSpan
+from ragcorp.tracing import ParentSpan, Span
 
 logger = logging.getLogger(__name__)
 
@@ -162,9 +163,14 @@ class SourceFanOut:
         started = time.perf_counter()
         seconds = min(call.seconds for call in calls.values())
         try:
-            with ParentSpan(f"sources {', '.join(calls)}"):
+            with _spans(calls) as spans:
                 lookup = joint.retrieve({name: call.query for name, call in calls.items()})
                 answers = await run_within(seconds / 2, lookup)
+                for name, answer in answers.items():
+                    if isinstance(answer, SourceAnswer):
+                        _note(spans[name], answer)
+                    else:
+                        spans[name].fail(_reason(answer))
         except Exception:
             logger.info("sources %s are queried one by one", ", ".join(calls), exc_info=True)
             passed = time.perf_counter() - started
@@ -242,6 +248,25 @@ async def _all(work: Sequence[Coroutine[None, None, None]]) -> None:
             group.create_task(one)
 
 
+@contextmanager
+def _spans(calls: Mapping[str, _Call]) -> Iterator[dict[str, Span]]:
+    """Open a span for each source of a joint lookup; the first is the parent of what the lookup does."""
+    first, *others = calls
+    with ExitStack() as stack:
+        spans = {
+            name: stack.enter_context(kind(f"source {name}", limit=calls[name].query.limit))
+            for kind, names in ((Span, others), (ParentSpan, [first]))
+            for name in names
+        }
+        yield spans
+
+
+def _note(span: Span, answer: SourceAnswer) -> None:
+    span.note(hits=len(answer.ranked_list.hits), cut=answer.cut)
+    if answer.incomplete is not None:
+        span.note(incomplete=True)
+
+
 async def _query_one(name: str, call: _Call, identify: Identify) -> SourceResult | InvalidInputError:
     started = time.perf_counter()
     query = call.query
@@ -250,9 +275,7 @@ async def _query_one(name: str, call: _Call, identify: Identify) -> SourceResult
             answer = await call.source.retrieve(query)
             if not isinstance(answer, SourceAnswer):
                 raise TypeError("a source returns a SourceAnswer")  # noqa: TRY301 - one place reports what is wrong
-            span.note(hits=len(answer.ranked_list.hits), cut=answer.cut)
-            if answer.incomplete is not None:
-                span.note(incomplete=True)
+            _note(span, answer)
         lists = [await identify(ranked, query.principal) for ranked in _named(name, answer, query.limit)]
     except (Exception, SystemExit) as error:  # noqa: BLE001 - reported
         return _failure(name, error, started)
@@ -321,7 +344,7 @@ def _outcome(name: str, task: _Running, started: float) -> SourceResult | Invali
     return _failed(name, SourceOutcome.FAILED, started, "error")
 
 
-def _reason(error: SourceUnavailableError) -> str:
+def _reason(error: Exception) -> str:
     """Return the error's reason; a custom subclass may have set none."""
     reason = getattr(error, "reason", None)
     return reason if isinstance(reason, str) and reason else "unavailable"

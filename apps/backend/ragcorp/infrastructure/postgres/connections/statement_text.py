@@ -4,7 +4,7 @@ That costs the client a millisecond or more. So white space is folded, and ``%(n
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -44,10 +44,3 @@ async def execute(
     cursor: AsyncRawCursor[TupleRow] = AsyncRawCursor(connection)
     await cursor.execute(text, [values[name] for name in names], prepare=True, binary=True)
     return cursor
-
-
-async def fetch_together(connection: AsyncConnection[Any], statements: Sequence[Statement]) -> list[list[TupleRow]]:
-    """Return the rows of each statement; they share one round trip and one transaction."""
-    async with connection.pipeline():
-        cursors = [await execute(connection, *statement) for statement in statements]
-    return [await cursor.fetchall() for cursor in cursors]

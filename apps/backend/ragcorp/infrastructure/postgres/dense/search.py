@@ -42,9 +42,10 @@ class VectorScan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimilaritySearch:
-    """The rows of a table nearest to a vector, by ``statements``: the settings of the scan, and the scan."""
+    """The rows of a table nearest to a vector, by a ``statement`` under ``settings``; without a model neither."""
 
-    statements: Sequence[Statement]
+    statement: Statement | None
+    settings: Statement | None
     nothing: RankedList
 
     @classmethod
@@ -58,11 +59,10 @@ class SimilaritySearch:
         filters: Filters,
         limit: int,
     ) -> Self:
-        """Without a model there are no statements, and ``read`` returns no rows."""
         source = DENSE if table.collection == CHUNK_COLLECTION else f"{table.collection}.{DENSE}"
         nothing = RankedList(source=source, score_type=ScoreType.COSINE_SIMILARITY)
         if scan.model is None:
-            return cls(statements=(), nothing=nothing)
+            return cls(statement=None, settings=None, nothing=nothing)
         visible, narrowed = table.visible(principal), table.narrowed(filters)
         statement = statements.similar(
             table,
@@ -75,15 +75,16 @@ class SimilaritySearch:
         )
         values = {**visible.values, **narrowed.values, "embedding": PgVector(list(embedding))}
         return cls(
-            statements=((statements.SCAN_SETTINGS, scan.settings(limit)), (statements.as_arrays(statement), values)),
+            statement=(statements.as_arrays(statement), values),
+            settings=(statements.SCAN_SETTINGS, scan.settings(limit)),
             nothing=nothing,
         )
 
-    def read(self, rows: Sequence[Sequence[TupleRow]]) -> SimilarChunks:
-        """Return the hits of the rows of ``statements``."""
+    def read(self, rows: Sequence[TupleRow]) -> SimilarChunks:
+        """Return the hits of the rows of ``statement``, none without a model."""
         if not rows:
             return SimilarChunks(ranked_list=self.nothing, seen=0.0)
-        waiting, embedded, keys, scores = rows[1][0]
+        waiting, embedded, keys, scores = rows[0]
         keys, scores = keys or (), scores or ()
         if self.nothing.source == DENSE:
             hits = chunk_hits(keys, scores)
@@ -110,6 +111,7 @@ async def find_similar(
 ) -> SimilarChunks:
     """Return the rows of a table nearest to a vector, in one round trip."""
     search = SimilaritySearch.of(embedding, table=table, scan=scan, principal=principal, filters=filters, limit=limit)
-    if not search.statements:
-        return search.read([])
-    return search.read(await database.fetch_together(search.statements, workspace=principal.workspace))
+    if search.statement is None:
+        return search.read(())
+    (rows,) = await database.fetch_together([search.statement], workspace=principal.workspace, settings=search.settings)
+    return search.read(rows)

@@ -11,21 +11,29 @@ from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import QuerySyntax
 from ragcorp.infrastructure.postgres.chunks import rows as chunk_rows
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.connections.statement_text import fetch_together
 from ragcorp.infrastructure.postgres.dense.search import SimilaritySearch, VectorScan, find_similar
 from ragcorp.infrastructure.postgres.lexical import bm25
 from ragcorp.infrastructure.postgres.lexical.search import LexicalOptions, LexicalSearch
 from ragcorp.infrastructure.postgres.tables.collections import CHUNKS
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
+from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
 
 
 class PostgresDocumentRepository:
     """Finds chunks in one round trip, by words in one more if the query has a code or a misspelt word."""
 
-    def __init__(self, database: Database, *, scan: VectorScan, options: LexicalOptions | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        scan: VectorScan,
+        options: LexicalOptions | None = None,
+        statistics: StatisticsKeeper | None = None,
+    ) -> None:
         self._database = database
         self._scan = scan
         self._options = options or LexicalOptions()
+        self._found_stale = statistics.found_stale if statistics else None
 
     async def find_similar_chunks(
         self, embedding: Vector, *, principal: Principal, filters: Filters = (), limit: int
@@ -44,12 +52,18 @@ class PostgresDocumentRepository:
         syntax: QuerySyntax = QuerySyntax.PLAIN,
     ) -> LexicalChunks:
         search = LexicalSearch.of(
-            query, principal=principal, filters=filters, limit=limit, syntax=syntax, options=self._options
+            query,
+            principal=principal,
+            filters=filters,
+            limit=limit,
+            syntax=syntax,
+            options=self._options,
+            found_stale=self._found_stale,
         )
 
         async def work() -> LexicalChunks:
             async with self._database.autocommit(principal.workspace) as connection:
-                _, *opened = await fetch_together(connection, [(bm25.SETTINGS, {}), *search.opening])
+                opened = await connection.fetch_together(search.opening, settings=(bm25.SETTINGS, {}))
                 return await search.finish(connection, opened)
 
         return await self._database.read(work)
@@ -66,17 +80,27 @@ class PostgresDocumentRepository:
         syntax: QuerySyntax = QuerySyntax.PLAIN,
     ) -> tuple[SimilarChunks, LexicalChunks]:
         words = LexicalSearch.of(
-            query, principal=principal, filters=filters, limit=matching, syntax=syntax, options=self._options
+            query,
+            principal=principal,
+            filters=filters,
+            limit=matching,
+            syntax=syntax,
+            options=self._options,
+            found_stale=self._found_stale,
         )
         vectors = SimilaritySearch.of(
             embedding, table=CHUNKS, scan=self._scan, principal=principal, filters=filters, limit=nearest
         )
 
+        nearest_to = [] if vectors.statement is None else [vectors.statement]
+
         async def work() -> tuple[SimilarChunks, LexicalChunks]:
             async with self._database.autocommit(principal.workspace) as connection:
-                rows = await fetch_together(connection, [*vectors.statements, *words.opening])
-                first = len(vectors.statements)
-                return vectors.read(rows[:first]), await words.finish(connection, rows[first:])
+                rows = await connection.fetch_together(
+                    [*words.opening, *nearest_to], settings=vectors.settings or (bm25.SETTINGS, {})
+                )
+                opened, similar = rows[: len(words.opening)], rows[len(words.opening) :]
+                return vectors.read(similar[0] if similar else ()), await words.finish(connection, opened)
 
         return await self._database.read(work)
 

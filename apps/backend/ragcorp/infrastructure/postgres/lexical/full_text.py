@@ -14,8 +14,11 @@ TERMS = """
     ORDER BY position, lexeme
 """
 
-TOTALS = "SELECT chunks, total_length::float8 / nullif(chunks, 0) FROM bm25_totals(%(workspace)s)"
-"""Number of chunks N and their mean length avgdl. No row: the workspace has no indexed chunk."""
+TOTALS = "SELECT chunks, average_length, is_stale FROM search_statistics WHERE workspace = %(workspace)s"
+"""Number of chunks N, their mean length avgdl, and whether a refresh of the search statistics is due.
+
+No row: the workspace has no indexed chunk.
+"""
 
 _EACH_WORD = """
     (SELECT string_agg(array_to_tsvector(ARRAY[lexeme])::text, '{operator}')::tsquery
@@ -78,20 +81,20 @@ def ranked_by_typed_words(ranking: str) -> str:
                         THEN array_agg(lexeme) FILTER (WHERE document_frequency > 0) END AS looked_for
             FROM ({TERMS}) AS terms)
         SELECT totals.*, words, lexemes, kinds, frequencies, typed, similarities, ranked.*
-        FROM typed_words LEFT JOIN ({TOTALS}) AS totals (chunks, average_length) ON true,
+        FROM typed_words LEFT JOIN ({TOTALS}) AS totals ON true,
             (SELECT array_agg(chunk_id), array_agg(score), array_agg(certified), bool_or(cut), max(scored), max(theta),
                     array_agg(evidence), array_agg(every)
              FROM ({ranked}) AS ranking) AS ranked""")
 
 
-def typed_words_and_ranking(row: TupleRow) -> tuple[int | None, float | None, list[TupleRow], list[TupleRow]]:
+def typed_words_and_ranking(row: TupleRow) -> tuple[int | None, float | None, bool, list[TupleRow], list[TupleRow]]:
     """Return the columns of ``TOTALS``, and the rows of ``TERMS`` and of the ranking."""
-    chunks, average_length, *terms, ids, scores, certified, cut, scored, theta, evidence, every = row
+    chunks, average_length, is_stale, *terms, ids, scores, certified, cut, scored, theta, evidence, every = row
     rows = [] if terms[0] is None else list(zip(*terms, strict=True))
     ranking = zip(
         ids, scores, certified, repeat(cut), repeat(scored), repeat(theta), evidence, every, strict=False
     )  # every array is as long as that of the ids
-    return chunks, average_length, rows, list(ranking)
+    return chunks, average_length, bool(is_stale), rows, list(ranking)
 
 
 @lru_cache(maxsize=64)

@@ -9,8 +9,7 @@ from functools import lru_cache
 
 from psycopg.rows import TupleRow
 
-from ragcorp.infrastructure.postgres.connections.database import DriverConnection
-from ragcorp.infrastructure.postgres.connections.statement_text import fetch_together
+from ragcorp.infrastructure.postgres.connections.database import PooledConnection
 from ragcorp.infrastructure.postgres.lexical import bm25
 from ragcorp.infrastructure.postgres.visibility.predicates import Predicate
 
@@ -104,7 +103,7 @@ def nearest_readable_words(*, visible: str) -> str:
 
 
 async def corrected(
-    connection: DriverConnection, rows: Sequence[TupleRow], *, visible: Predicate
+    connection: PooledConnection, rows: Sequence[TupleRow], *, visible: Predicate
 ) -> Sequence[TupleRow]:
     """Return the rows of ``query_terms`` without corrections by words that the principal may not know.
 
@@ -114,8 +113,8 @@ async def corrected(
     if not words:
         return rows
     statement = nearest_readable_words(visible=visible.sql)
-    _, nearest_rows = await fetch_together(
-        connection, [(bm25.SETTINGS, {}), (statement, {**visible.values, "words": words})]
+    (nearest_rows,) = await connection.fetch_together(
+        [(statement, {**visible.values, "words": words})], settings=(bm25.SETTINGS, {})
     )
     nearest = {word: rest for word, *rest in nearest_rows}
     return [row if row[4] is None else _corrected(row, nearest.get(row[0])) for row in rows]

@@ -1,7 +1,7 @@
 """Full-text search over the chunks: one round trip, more for codes, misspelt words and lists still to be proven."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from psycopg.rows import TupleRow
@@ -13,8 +13,8 @@ from ragcorp.domain.retrieval import Hit, RankedList, ScoreType, chunk_hits
 from ragcorp.domain.search.lexical import QueryTerm, TermKind, evidence_mass
 from ragcorp.domain.search.requests import QuerySyntax, SparseOperator, SparseRanking
 from ragcorp.domain.search.sources import ALL_WORDS, FULL_TEXT, IDENTIFIERS
-from ragcorp.infrastructure.postgres.connections.database import DriverConnection
-from ragcorp.infrastructure.postgres.connections.statement_text import Statement, fetch_together
+from ragcorp.infrastructure.postgres.connections.database import PooledConnection
+from ragcorp.infrastructure.postgres.connections.statement_text import Statement
 from ragcorp.infrastructure.postgres.lexical import bm25, full_text
 from ragcorp.infrastructure.postgres.lexical.identifiers import query_identifiers, rank_by_identifiers
 from ragcorp.infrastructure.postgres.lexical.readable_words import corrected
@@ -42,7 +42,10 @@ class _Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexicalSearch:
-    """One query over the chunks: ``opening`` is the first round trip; ``finish`` reads its rows."""
+    """One query over the chunks: ``opening`` is the first round trip; ``finish`` reads its rows.
+
+    ``found_stale`` is called with the workspace if its search statistics are outdated.
+    """
 
     options: LexicalOptions
     syntax: QuerySyntax
@@ -51,6 +54,7 @@ class LexicalSearch:
     filtered: str | None
     matching: str | None
     values: Mapping[str, object]
+    found_stale: Callable[[str], None] | None
 
     @classmethod
     def of(
@@ -62,6 +66,7 @@ class LexicalSearch:
         limit: int,
         syntax: QuerySyntax,
         options: LexicalOptions,
+        found_stale: Callable[[str], None] | None = None,
     ) -> "LexicalSearch":
         visible, narrowed = visibility(principal), filtered(filters)
         values = {"query": query, "language": options.default_language, "workspace": principal.workspace}
@@ -73,6 +78,7 @@ class LexicalSearch:
             filtered=narrowed.sql if narrowed.clauses else None,
             matching=matching_documents(principal, filters) if narrowed.clauses else None,
             values={**visible.values, **narrowed.values, **values, "weights": None, "theta": None},
+            found_stale=found_stale,
         )
 
     @property
@@ -82,20 +88,27 @@ class LexicalSearch:
             return [(full_text.TOTALS, self.values), (full_text.TERMS, self.values), (self._cover_density, self.values)]
         return [(full_text.ranked_by_typed_words(self._best), self.values)]
 
-    async def finish(self, connection: DriverConnection, opened: Sequence[Sequence[TupleRow]]) -> LexicalChunks:
+    async def finish(self, connection: PooledConnection, opened: Sequence[Sequence[TupleRow]]) -> LexicalChunks:
         """Return the lists. Codes, misspelt words and unproven lists take a round trip each."""
         if self._by_cover_density:
             totals, rows, scored = opened
-            terms = _terms(await self._corrected(connection, rows), *(totals[0] if totals else (0, 0.0)))
+            chunks, average_length, is_stale = totals[0] if totals else (0, 0.0, False)
+            self._note(is_stale)
+            terms = _terms(await self._corrected(connection, rows), chunks, average_length)
             hits = chunk_hits([row[0] for row in scored], [row[1] for row in scored])
             return _lexical_chunks(_list(FULL_TEXT, ScoreType.TS_RANK_CD, hits), terms)
-        chunks, average_length, typed, ranking = full_text.typed_words_and_ranking(opened[0][0])
+        chunks, average_length, is_stale, typed, ranking = full_text.typed_words_and_ranking(opened[0][0])
+        self._note(is_stale)
         rows = await self._corrected(connection, typed)
         terms = _terms(rows, chunks, average_length)
         indexed = [term for term in terms.terms if term.document_frequency]
         if not indexed:
             return _lexical_chunks(_list(FULL_TEXT, ScoreType.BM25), terms)
         return await self._by_bm25(connection, terms, indexed, ranking if rows is typed else None)
+
+    def _note(self, is_stale: bool) -> None:
+        if is_stale and self.found_stale is not None:
+            self.found_stale(str(self.values["workspace"]))
 
     @property
     def _by_cover_density(self) -> bool:
@@ -122,12 +135,12 @@ class LexicalSearch:
             )
         )
 
-    async def _corrected(self, connection: DriverConnection, rows: Sequence[TupleRow]) -> Sequence[TupleRow]:
+    async def _corrected(self, connection: PooledConnection, rows: Sequence[TupleRow]) -> Sequence[TupleRow]:
         return await corrected(connection, rows, visible=self.visible)
 
     async def _by_bm25(
         self,
-        connection: DriverConnection,
+        connection: PooledConnection,
         terms: _Terms,
         indexed: Sequence[QueryTerm],
         ranking: Sequence[TupleRow] | None,
@@ -169,9 +182,8 @@ class LexicalSearch:
             cut=bool(rows and rows[0][3]),
         )
 
-    async def _fetch(self, connection: DriverConnection, *statements: Statement) -> list[list[TupleRow]]:
-        _, *rows = await fetch_together(connection, [(bm25.SETTINGS, {}), *statements])
-        return rows
+    async def _fetch(self, connection: PooledConnection, *statements: Statement) -> list[list[TupleRow]]:
+        return await connection.fetch_together(statements, settings=(bm25.SETTINGS, {}))
 
 
 def _terms(rows: Sequence[TupleRow], chunks: int | None, average_length: float | None) -> _Terms:

@@ -53,7 +53,7 @@ def kind(statement: str) -> str:
         ("bm25_common(", "lexeme counts"),
         ("bm25_impacts(", "identifiers"),
         ("query_terms(", "terms"),
-        ("bm25_totals(", "totals"),
+        ("search_statistics", "totals"),
         ("c.content AS content", "contents"),
     ):
         if mark in statement:
