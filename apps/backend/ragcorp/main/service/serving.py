@@ -50,6 +50,7 @@ async def serve_container(
     *,
     shutdown: Shutdown | None = None,
     run: Callable[[Container], AbstractAsyncContextManager[FastAPI]] = run_service,
+    make_server: Callable[[uvicorn.Config, OnListening], Server] | None = None,
 ) -> None:
     """Serve until cancelled, then end open requests and return: the cancellation is the normal end of a service."""
     async with run(container) as app:
@@ -62,7 +63,7 @@ async def serve_container(
             log_config=None,
             server_header=False,
         )
-        server = _Server(config, lambda: on_listening(url_of(listener)))
+        server = (make_server or Server)(config, on_listening)
         serving = asyncio.create_task(server.serve([listener]), name="uvicorn")
         try:
             await asyncio.shield(serving)
@@ -80,12 +81,12 @@ async def serve_container(
             await asyncio.wait({sessions}, timeout=HURRIED_SECONDS)
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     """Leaves signals to the command line, which also stops everything else; calls back when it listens."""
 
-    def __init__(self, config: uvicorn.Config, on_listening: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, on_listening: OnListening) -> None:
         super().__init__(config)
-        self._on_listening = on_listening
+        self.on_listening = on_listening
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -93,8 +94,50 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        if self.started:
-            self._on_listening()
+        if self.started and sockets:
+            self.on_listening(url_of(sockets[0]))
+
+
+class HandedServer(Server):
+    """Serves connections that another process accepted and sends over the socket (SCM_RIGHTS)."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup([])
+        self._arriving: set[asyncio.Task[object]] = set()
+        for handed in sockets or ():
+            handed.setblocking(False)
+            asyncio.get_running_loop().add_reader(handed.fileno(), self._receive, handed)
+        self.on_listening("")
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for handed in sockets or ():
+            self._receive(handed)
+            asyncio.get_running_loop().remove_reader(handed.fileno())
+        await asyncio.gather(*self._arriving, return_exceptions=True)
+        await super().shutdown(sockets)
+
+    def _receive(self, handed: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                sent, descriptors, _, _ = socket.recv_fds(handed, 1, 1)
+            except BlockingIOError:
+                return
+            for descriptor in descriptors:
+                connection = socket.socket(fileno=descriptor)
+                connection.setblocking(False)
+                task = asyncio.create_task(loop.connect_accepted_socket(self._protocol, connection))
+                self._arriving.add(task)
+                task.add_done_callback(self._arriving.discard)
+            if not sent:  # the other process has ended
+                loop.remove_reader(handed.fileno())
+                return
+
+    def _protocol(self) -> asyncio.Protocol:
+        protocol: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return protocol
 
 
 async def _end_sessions(endpoint: McpEndpoint | None, stopping: Stopping) -> None:

@@ -1,14 +1,13 @@
 """As a program: imports the service once and forks its processes, which share that memory until they write to it.
 
-It has one thread and no event loop, so that a fork copies neither. A byte on stdin's socket comes with the descriptor
-of a new process's channel; the end of that socket ends the program.
+It has one thread and no event loop, so that a fork copies neither. A byte on stdin's socket comes with the descriptors
+of a new process's channel and of the socket for its connections; the end of that socket ends the program.
 """
 
 import gc
 import os
 import signal
 import socket
-import sys
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -23,7 +22,6 @@ PRELOADED = {"mcp": ("ragcorp.interface.mcp.endpoint", "ragcorp.interface.mcp.se
 
 
 def main() -> None:
-    listener = socket.socket(fileno=int(sys.argv[1]))
     orders = socket.socket(fileno=os.dup(0))
     for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
@@ -35,17 +33,18 @@ def main() -> None:
     gc.collect()
     gc.freeze()  # a collection would write to the shared memory
     while True:
-        order, descriptors, _, _ = socket.recv_fds(orders, 1, 1)
+        order, descriptors, _, _ = socket.recv_fds(orders, 1, 2)
         if not order:
             return
-        (descriptor,) = descriptors
         if os.fork() == 0:
             orders.close()
             os.close(0)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             prepare_standard_streams()
-            os._exit(run_worker(socket.socket(fileno=descriptor), listener))
-        os.close(descriptor)
+            channel, connections = (socket.socket(fileno=descriptor) for descriptor in descriptors)
+            os._exit(run_worker(channel, connections))
+        for descriptor in descriptors:
+            os.close(descriptor)
 
 
 if __name__ == "__main__":

@@ -57,11 +57,12 @@ async def open_workers(
     """Open the storage once for all processes. Raises as ``open_service``."""
     if settings.database_url is None:
         _require_connections(settings)
-    async with forking(listener) as forks, open_storage(settings) as storage:
+    async with forking() as forks, open_storage(settings) as storage:
         await prepare_storage(storage, settings)
         access = await _access(settings, listener, storage.dsn)
         supervisor = Supervisor(
             forks,
+            listener,
             workers=settings.workers,
             setup=lambda name: Setup.of(name, target=target, settings=settings, dsn=storage.dsn).as_json(),
             limiters=Limiters.of(http_limits(settings)),

@@ -16,6 +16,7 @@ from ragcorp.infrastructure.process_channel.channel import Channel, ChannelClose
 from ragcorp.interface.http.layers.admission import Limiters
 from ragcorp.interface.http.monitoring.merging import Snapshot, added_up, lasting, snapshot_of
 from ragcorp.main.service.shutdown import Shutdown
+from ragcorp.main.workers.connections import ConnectionDealer
 from ragcorp.main.workers.leases import Leases
 from ragcorp.main.workers.roles import BACKGROUND, GRACE_SHARE, error_of
 
@@ -38,61 +39,56 @@ logger = logging.getLogger(__name__)
 class Forks:
     """Forks processes from a program that has imported the service, and is started again if it ends."""
 
-    def __init__(self, listener: socket.socket) -> None:
-        self._listener = listener
+    def __init__(self) -> None:
         self._orders: socket.socket | None = None
         self._program: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
-        await self._end()
+        await self.aclose()
         ours, theirs = socket.socketpair()
-        descriptor = self._listener.fileno()
         with theirs:
             self._program = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-P",
                 "-m",
                 "ragcorp.main.workers.forker",
-                str(descriptor),
                 stdin=theirs.fileno(),
                 stdout=asyncio.subprocess.DEVNULL,
-                pass_fds=(descriptor,),
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
         self._orders = ours
 
-    async def fork(self) -> socket.socket:
-        """Return the supervisor's end of the channel of a new process."""
-        ours, theirs = socket.socketpair()
-        with theirs:
+    async def fork(self) -> tuple[socket.socket, socket.socket]:
+        """Return the supervisor's ends of a new process's channel, and of the socket for its connections."""
+        channel, their_channel = socket.socketpair()
+        connections, their_connections = socket.socketpair()
+        with their_channel, their_connections:
+            descriptors = [their_channel.fileno(), their_connections.fileno()]
             try:
-                self._order(theirs)
+                self._order(descriptors)
             except OSError:  # the program was killed
                 await self.start()
-                self._order(theirs)
-        return ours
+                self._order(descriptors)
+        connections.setblocking(False)
+        return channel, connections
 
     async def aclose(self) -> None:
-        """Fork no more, and close this process's part of the listening socket. The forked processes go on."""
-        self._listener.close()
-        await self._end()
-
-    async def _end(self) -> None:
+        """End the program. The processes that it forked go on."""
         if self._orders is not None:
             self._orders.close()
         if self._program is not None:
             await self._program.wait()
 
-    def _order(self, channel: socket.socket) -> None:
+    def _order(self, descriptors: list[int]) -> None:
         if self._orders is None:
             raise BrokenPipeError
-        socket.send_fds(self._orders, [b"f"], [channel.fileno()])
+        socket.send_fds(self._orders, [b"f"], descriptors)
 
 
 @asynccontextmanager
-async def forking(listener: socket.socket) -> AsyncIterator[Forks]:
-    """Start the program that forks processes, which listen on ``listener``: it imports the service meanwhile."""
-    forks = Forks(listener)
+async def forking() -> AsyncIterator[Forks]:
+    """Start the program that forks processes: it imports the service meanwhile."""
+    forks = Forks()
     await forks.start()
     try:
         yield forks
@@ -110,6 +106,7 @@ class Member:
         self.pid = 0
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.channel: Channel
+        self.connections: socket.socket
 
     def is_ready(self) -> None:
         if not self.ready.done():
@@ -131,7 +128,7 @@ class Member:
 
 
 class Supervisor:
-    """Runs ``workers`` processes that answer requests, and one that works in the background.
+    """Runs ``workers`` processes that answer the requests to ``listener``, and one that works in the background.
 
     ``setup`` returns what a process of a name is told. The limits of all are counted here, so that they hold whatever
     number of processes there is, and a process that dies returns what it has taken.
@@ -140,6 +137,7 @@ class Supervisor:
     def __init__(
         self,
         forks: Forks,
+        listener: socket.socket,
         *,
         workers: int,
         setup: Callable[[str], dict[str, Any]],
@@ -147,6 +145,7 @@ class Supervisor:
         shutdown: Shutdown,
     ) -> None:
         self._forks = forks
+        self._dealer = ConnectionDealer(listener)
         self._names = (BACKGROUND, *map(str, range(1, workers + 1)))
         self._setup = setup
         self._limiters = limiters
@@ -194,15 +193,28 @@ class Supervisor:
             member.pid = pid
             return self._setup(name)
 
+        def ready() -> None:
+            member.is_ready()
+            if name != BACKGROUND:
+                self._dealer.add(member.connections)
+
         leases = member.leases
+        connected, member.connections = await self._forks.fork()
         member.channel = await Channel.over(
-            await self._forks.fork(),
-            handlers={"setup": setup, "acquire": leases.acquire, "enter": leases.enter, "snapshots": self._snapshots},
+            connected,
+            handlers={
+                "setup": setup,
+                "acquire": leases.acquire,
+                "enter": leases.enter,
+                "embed": self._embed,
+                "snapshots": self._snapshots,
+            },
             listeners={
-                "ready": member.is_ready,
+                "ready": ready,
                 "failed": member.failed,
                 "release": leases.release,
                 "wake": self._wake,
+                "leaving": lambda: self._dealer.remove(member.connections),
             },
         )
         member.channel.on_close(lambda: self._forget(member))
@@ -210,6 +222,8 @@ class Supervisor:
         return member
 
     def _forget(self, member: Member) -> None:
+        self._dealer.remove(member.connections)
+        member.connections.close()
         member.leases.release_all()
         self._ended = snapshot_of(added_up({"": self._ended, member.name: lasting(member.counted)}))
         member.counted = ()
@@ -235,10 +249,10 @@ class Supervisor:
 
     async def _stop(self) -> None:
         """Let every process end its work within the grace, then kill what is left."""
+        self._dealer.close()
         members = tuple(self._members.values())
         for member in members:
             member.channel.tell("stop")
-        await self._forks.aclose()
         ends = [asyncio.create_task(member.channel.closed.wait()) for member in members]
         hurried = asyncio.create_task(self._hurry(members))
         await asyncio.wait(ends, timeout=self._shutdown.grace_seconds * GRACE_SHARE + KILL_SECONDS)

@@ -25,7 +25,7 @@ from ragcorp.main.commands.cli import new_event_loop
 from ragcorp.main.service.app import run_app
 from ragcorp.main.service.background import run_background
 from ragcorp.main.service.logs import dropped_lines, service_logs
-from ragcorp.main.service.serving import serve_container
+from ragcorp.main.service.serving import HandedServer, serve_container
 from ragcorp.main.service.shutdown import Shutdown
 from ragcorp.main.wiring.container import Container, open_container
 from ragcorp.main.workers.leases import LeaseBook
@@ -34,15 +34,19 @@ from ragcorp.main.workers.roles import BACKGROUND, GRACE_SHARE, Setup, document_
 logger = logging.getLogger(__name__)
 
 
-def run_worker(connected: socket.socket, listener: socket.socket) -> int:
-    """Work as the supervisor at the other end of ``connected`` says, until it stops or ends; return the exit code."""
+def run_worker(connected: socket.socket, connections: socket.socket) -> int:
+    """Work as the supervisor at the other end of ``connected`` says, until it stops or ends; return the exit code.
+
+    ``connections`` brings the descriptors of accepted connections.
+    """
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        return runner.run(_Worker(listener).run(connected))
+        return runner.run(_Worker(connections).run(connected))
 
 
 class _Worker:
-    def __init__(self, listener: socket.socket) -> None:
-        self._listener = listener
+    def __init__(self, connections: socket.socket) -> None:
+        self._connections = connections
+        self._leave: Callable[[], None] = lambda: None
         self._stopped = False
         self._hurry: Callable[[], None] = lambda: None
         self._worker: EmbeddingWorker | None = None
@@ -56,6 +60,7 @@ class _Worker:
             handlers={"snapshot": self._answer_snapshot, "embed": self._embed},
             listeners={"stop": self._stop, "hurry": self._hurry_up, "wake": self._wake},
         )
+        self._leave = partial(channel.tell, "leaving")
         setup = Setup(**await channel.call("setup", os.getpid()))
         self._work = asyncio.create_task(self._worked(setup, channel))
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._stop)
@@ -77,6 +82,7 @@ class _Worker:
             self._hurry_up()
         elif self._work is not None:
             self._stopped = True
+            self._leave()
             self._work.cancel()
 
     def _hurry_up(self) -> None:
@@ -118,9 +124,10 @@ class _Worker:
                     return
                 await serve_container(
                     container,
-                    self._listener,
+                    self._connections,
                     lambda _: channel.tell("ready"),
                     shutdown=ending,
+                    make_server=HandedServer,
                     run=partial(self._app, channel=channel, name=setup.name),
                 )
 

@@ -19,6 +19,7 @@ from ragcorp.infrastructure.postgres.connections.database import Database, Datab
 from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
 from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.keys import make_digests, utc_now
+from support.models.openai_server import FakeOpenAI, openai_server
 from support.processes.serving_apart import Served, served
 
 pytestmark = pytest.mark.anyio
@@ -40,18 +41,22 @@ async def keys_of(dsn: str, count: int) -> list[dict[str, str]]:
         await database.close()
 
 
+def model(provider: FakeOpenAI) -> dict[str, str]:
+    return {"EMBEDDING_PROVIDER": "openai", "OPENAI_BASE_URL": provider.base_url, "OPENAI_API_KEY": "sk-test"}
+
+
 def worker_of(response: httpx.Response) -> str:
     return response.headers["x-request-id"].partition("-")[0]
 
 
 @asynccontextmanager
 async def one_client_each(service: Served) -> AsyncIterator[dict[str, httpx.AsyncClient]]:
-    """Yield clients by worker: a connection stays with the worker that accepted it."""
+    """Yield clients by worker: connections are dealt in turns, and each stays with its worker."""
     clients: dict[str, httpx.AsyncClient] = {}
     async with AsyncExitStack() as stack, asyncio.timeout(60):
-        while len(clients) < 2:
+        while len(clients) < 2:  # one may be on its way
             client = await stack.enter_async_context(service.client())
-            clients.setdefault(worker_of(await client.get("/healthz")), client)
+            clients[worker_of(await client.get("/healthz"))] = client
         yield clients
 
 
@@ -84,7 +89,7 @@ def sample(exposition: str, name: str) -> float:
 
 async def test_two_workers_are_one_service(dsn: str) -> None:
     key, admin, later = await keys_of(dsn, 3)
-    async with served(dsn, WORKERS="2", **LIMITS) as service:
+    async with openai_server() as provider, served(dsn, WORKERS="2", **LIMITS, **model(provider)) as service:
         async with one_client_each(service) as clients:
             assert set(clients) == {"1", "2"}
             for name, client in clients.items():
@@ -92,8 +97,11 @@ async def test_two_workers_are_one_service(dsn: str) -> None:
             turns = [clients[name] for name in ("1", "2", "1", "2", "1", "2")]
             statuses = [(await client.get("/documents", headers=key)).status_code for client in turns]
             assert statuses == [200] * 4 + [429] * 2
+            stored = await clients["1"].put("/documents/a.md", json={"text": "El plazo es de 30 días."}, headers=later)
+            assert (stored.status_code, stored.json()["pending"]) == (201, 0)
             counted = [(await client.get("/metrics", headers=admin)).text for client in clients.values()]
         for text in counted:
+            assert sample(text, 'embedding_cache_requests_total{cache="passage",outcome="miss"}') == 1
             assert sample(text, 'http_requests_total{method="GET",route="/documents",status="200"}') == 4
             assert sample(text, 'http_refusals_total{reason="rate"}') == 2
             for process in ("background", "1", "2"):
