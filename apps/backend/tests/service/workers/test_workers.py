@@ -42,7 +42,13 @@ async def keys_of(dsn: str, count: int) -> list[dict[str, str]]:
 
 
 def model(provider: FakeOpenAI) -> dict[str, str]:
-    return {"EMBEDDING_PROVIDER": "openai", "OPENAI_BASE_URL": provider.base_url, "OPENAI_API_KEY": "sk-test"}
+    return {
+        "EMBEDDING_PROVIDER": "openai",
+        "EMBEDDING_MODEL": "test-embedder",
+        "EMBEDDING_DIM": "8",
+        "OPENAI_BASE_URL": provider.base_url,
+        "OPENAI_API_KEY": "sk-test",
+    }
 
 
 def worker_of(response: httpx.Response) -> str:
