@@ -10,11 +10,13 @@ import platform
 import statistics
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
+import psutil
 import psycopg
 from rich.console import Console
 from rich.table import Table
@@ -86,6 +88,43 @@ async def throughput(variant: Variant[Item], items: Sequence[Item], *, concurren
     started = time.perf_counter()
     await asyncio.gather(*(caller(first) for first in range(concurrency)))
     return done / (time.perf_counter() - started)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Seconds by the clock, and of CPU of this process and its children and of the server (None if it is elsewhere)."""
+
+    wall: float
+    client: float
+    server: float | None
+
+    def since(self, earlier: Usage) -> Usage:
+        server = None if self.server is None or earlier.server is None else self.server - earlier.server
+        return Usage(self.wall - earlier.wall, self.client - earlier.client, server)
+
+
+class UsageMeter:
+    """Reads the time and the CPU that this process and the database server have used so far."""
+
+    def __init__(self, dsn: str) -> None:
+        with psycopg.connect(dsn) as connection:
+            try:
+                self._server = psutil.Process(connection.info.backend_pid).parent()
+            except psutil.NoSuchProcess:
+                self._server = None
+
+    def read(self) -> Usage:
+        server = None if self._server is None else _cpu_of(self._server)
+        return Usage(time.perf_counter(), _cpu_of(psutil.Process()), server)
+
+
+def _cpu_of(process: psutil.Process) -> float:
+    """Return the seconds of CPU of a process and its descendants, those that ended included."""
+    total = 0.0
+    for item in (process, *process.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):  # it has just ended
+            total += math.fsum(item.cpu_times()[:4])
+    return total
 
 
 def machine(dsn: str) -> dict[str, object]:
