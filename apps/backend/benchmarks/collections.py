@@ -212,8 +212,10 @@ async def _wired_sources(container: Container) -> dict[str, RetrievalSource]:
     )
     repository = PostgresDocumentRepository(container.database, scan=scan)
     scoring = PostgresChunkScoring(container.database, model=model)
+    chunks = chunk_sources(container.embedder, repository, scoring)
     return {
-        **chunk_sources(container.embedder, repository, scoring),
+        chunks.dense.name: chunks.dense,
+        chunks.full_text.name: chunks.full_text,
         **collection_sources(container.settings, container.database, container.embedder, scan),
         GRAPH_FACTS: graph_source(container.settings, container.database, container.embedder, model),
     }

@@ -22,6 +22,7 @@ CHUNKS_PER_DOCUMENT = 10
 WORDS_PER_CHUNK = 120
 VOCABULARY = 30_000
 TOPIC_WORDS = 200
+VECTORS_PER_BLOCK = 50_000
 PROJECTS = 200
 """Values of the metadata key `project`: each selects 0.5 % of the chunks."""
 
@@ -114,14 +115,18 @@ class Corpus:
         unit: NDArray[np.float32] = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
         return unit
 
-    def vectors(self) -> NDArray[np.float32]:
-        """One unit vector a chunk."""
+    def vector_blocks(self) -> Iterator[NDArray[np.float32]]:
+        """Yield one unit vector a chunk, in blocks that fit memory whatever the number of chunks."""
         random = np.random.default_rng((self.seed, 5))
         topics = np.repeat(self.cluster_of, CHUNKS_PER_DOCUMENT)[: self.chunks]
         latent = self._centres[topics] + 0.6 * random.standard_normal(
             (self.chunks, LATENT_DIMENSIONS), dtype=np.float32
         )
-        return self._embed(latent, random)
+        for start in range(0, self.chunks, VECTORS_PER_BLOCK):
+            yield self._embed(latent[start : start + VECTORS_PER_BLOCK], random)
+
+    def vectors(self) -> NDArray[np.float32]:
+        return np.concatenate(list(self.vector_blocks()))
 
     def documents(self) -> Iterator[DocumentRow]:
         """Yield the documents; chunk ids go from 1."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 import os
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -18,8 +18,7 @@ from typing import TypeVar
 
 import psutil
 import psycopg
-from rich.console import Console
-from rich.table import Table
+from psycopg.rows import TupleRow
 
 Item = TypeVar("Item")
 Variant = Callable[[Item], Awaitable[object]]
@@ -72,22 +71,9 @@ async def interleaved(
     return timings
 
 
-async def throughput(variant: Variant[Item], items: Sequence[Item], *, concurrency: int, seconds: float) -> float:
-    """Return calls a second with ``concurrency`` of them under way."""
-    end = time.perf_counter() + seconds
-    done = 0
-
-    async def caller(first: int) -> None:
-        nonlocal done
-        number = first
-        while time.perf_counter() < end:
-            await variant(items[number % len(items)])
-            number += concurrency
-            done += 1
-
-    started = time.perf_counter()
-    await asyncio.gather(*(caller(first) for first in range(concurrency)))
-    return done / (time.perf_counter() - started)
+def backend_cpu_ms(connection: psycopg.Connection[TupleRow]) -> float:
+    """Return the milliseconds that the connection's backend has computed so far (Linux)."""
+    return int(Path(f"/proc/{connection.info.backend_pid}/schedstat").read_text().split()[0]) / 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,29 +142,36 @@ def _cpu_model() -> str:
 
 
 class Report:
-    """Collects tables; prints them as they come, or all as one JSON object at the end."""
+    """Collects tables; prints them as Markdown as they come, or all as one JSON object at the end."""
 
     def __init__(self, *, as_json: bool) -> None:
         self._as_json = as_json
         self._content: dict[str, object] = {}
-        self._console = Console(stderr=as_json, width=160, highlight=False)
+        self._stream = sys.stderr if as_json else sys.stdout
 
     def say(self, text: str) -> None:
-        self._console.print(text)
+        print(text, file=self._stream, flush=True)
 
     def facts(self, name: str, facts: Mapping[str, object]) -> None:
         self._content[name] = dict(facts)
-        self._console.print(f"{name}: " + ", ".join(f"{key} {value}" for key, value in facts.items()))
+        self.say(f"{name}: " + ", ".join(f"{key} {value}" for key, value in facts.items()))
 
     def table(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
         self._content[name] = [dict(row) for row in rows]
-        table = Table(title=name, title_justify="left")
         columns = list(dict.fromkeys(key for row in rows for key in row))
-        for column in columns:
-            table.add_column(column, justify="left" if column == columns[0] else "right")
-        for row in rows:
-            table.add_row(*("" if row.get(column) is None else str(row[column]) for column in columns))
-        self._console.print(table)
+        cells = [columns, *(["" if row.get(key) is None else str(row[key]) for key in columns] for row in rows)]
+        widths = [max(4, *(len(line[place]) for line in cells)) for place in range(len(columns))]
+        lines = [
+            " | ".join(
+                cell.rjust(width) if place else cell.ljust(width)
+                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            )
+            for line in cells
+        ]
+        rule = "|".join(("-" * (width + 1) + ":") if place else "-" * (width + 2) for place, width in enumerate(widths))
+        self.say(
+            "\n".join(["", f"{name}:", "", f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:]), ""])
+        )
 
     def end(self) -> None:
         if self._as_json:

@@ -18,6 +18,7 @@ from ragcorp.application.retrieval.profiles.profile import A_FIFTH_OF_THE_EVIDEN
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.lexical import K1
+from ragcorp.domain.search.requests import QuerySyntax, SparseOperator
 from ragcorp.infrastructure.postgres.chunks import rows as chunk_rows
 from ragcorp.infrastructure.postgres.dense import statements
 from ragcorp.infrastructure.postgres.lexical import bm25, full_text
@@ -72,14 +73,23 @@ WORDS = f"""
 """The query's lexemes, their weights and the denominator of their evidence. The corpus's queries hold no codes."""
 
 
+BEST = f"""
+        best AS (
+            SELECT id, sum(1.0::float8 / ({RANK_CONSTANT} + rank)) AS score
+            FROM ranks GROUP BY id ORDER BY score DESC, id::text COLLATE "C" LIMIT {LIMIT})
+        SELECT c.id, best.score, {CONTENTS}
+        FROM best JOIN chunks c ON c.id = best.id JOIN documents d ON d.id = c.document_id
+        ORDER BY best.score DESC, c.id::text COLLATE "C"
+    """
+"""The ten best of the ranks, and their contents."""
+
+
 def fused_statement(*, model_id: int, visible: str, narrowed: str, matching: str | None, limited: bool) -> str:
     """Return hybrid search in one statement: terms, the three channels, RRF and the contents of the first ten.
 
     ``limited``: there is a filter. BM25 looks once, with the score that it guesses the best to reach; the library looks
     again where that was too high.
     """
-    vector = f"e.embedding::vector({DIMENSIONS})"
-    query = f"%(embedding)s::vector({DIMENSIONS})"
     best = bm25.bm25_top(
         limit=WINDOW, visible=visible, filtered=narrowed if limited else None, matching=matching if limited else None
     )
@@ -88,11 +98,7 @@ def fused_statement(*, model_id: int, visible: str, narrowed: str, matching: str
     best = full_text.with_every_word(best.replace("%(theta)s", "NULL"))
     return f"""
         WITH words AS MATERIALIZED ({WORDS}),
-        nearest AS (
-            SELECT e.chunk_id AS id, {vector} <=> {query} AS distance
-            FROM chunk_embeddings e JOIN chunks c ON c.id = e.chunk_id
-            WHERE e.model_id = {model_id} AND e.workspace = %(workspace)s AND {visible} AND {narrowed}
-            ORDER BY {vector} <=> {query} LIMIT {WINDOW}),
+        nearest AS ({_nearest(model_id=model_id, visible=visible, narrowed=narrowed)}),
         matched AS MATERIALIZED ({best}),
         ranks AS (
             SELECT id, row_number() OVER (ORDER BY distance, id) AS rank FROM nearest
@@ -102,13 +108,33 @@ def fused_statement(*, model_id: int, visible: str, narrowed: str, matching: str
             WHERE chunk_id IS NOT NULL AND evidence >= {A_FIFTH_OF_THE_EVIDENCE.minimum} * mass
             UNION ALL
             SELECT chunk_id, row_number() OVER (ORDER BY every DESC, chunk_id) FROM matched WHERE every IS NOT NULL),
-        best AS (
-            SELECT id, sum(1.0::float8 / ({RANK_CONSTANT} + rank)) AS score
-            FROM ranks GROUP BY id ORDER BY score DESC, id::text COLLATE "C" LIMIT {LIMIT})
-        SELECT c.id, best.score, {CONTENTS}
-        FROM best JOIN chunks c ON c.id = best.id JOIN documents d ON d.id = c.document_id
-        ORDER BY best.score DESC, c.id::text COLLATE "C"
+        {BEST}
     """
+
+
+def fused_by_every_word(*, model_id: int, visible: str, narrowed: str) -> str:
+    """Return the hybrid search of ADR-012 in one statement: dense, ``ts_rank_cd`` of all words, RRF, ten contents."""
+    every_word = full_text.tsquery(syntax=QuerySyntax.PLAIN, operator=SparseOperator.AND)
+    matched = full_text.ranked_by_cover_density(expression=every_word, limit=WINDOW, visible=visible, filtered=narrowed)
+    return f"""
+        WITH nearest AS ({_nearest(model_id=model_id, visible=visible, narrowed=narrowed)}),
+        matched AS ({matched}),
+        ranks AS (
+            SELECT id, row_number() OVER (ORDER BY distance, id) AS rank FROM nearest
+            UNION ALL
+            SELECT id, row_number() OVER (ORDER BY score DESC, id) FROM matched),
+        {BEST}
+    """
+
+
+def _nearest(*, model_id: int, visible: str, narrowed: str) -> str:
+    vector = f"e.embedding::vector({DIMENSIONS})"
+    query = f"%(embedding)s::vector({DIMENSIONS})"
+    return f"""
+            SELECT e.chunk_id AS id, {vector} <=> {query} AS distance
+            FROM chunk_embeddings e JOIN chunks c ON c.id = e.chunk_id
+            WHERE e.model_id = {model_id} AND e.workspace = %(workspace)s AND {visible} AND {narrowed}
+            ORDER BY {vector} <=> {query} LIMIT {WINDOW}"""
 
 
 class RawSearch:
@@ -125,6 +151,7 @@ class RawSearch:
         self.fused_sql = fused_statement(
             model_id=row[0], visible=visible.sql, narrowed=narrowed.sql, matching=matching, limited=bool(filters)
         )
+        self.every_word_sql = fused_by_every_word(model_id=row[0], visible=visible.sql, narrowed=narrowed.sql)
         self.dense_sql = statements.similar(
             CHUNKS,
             model_id=row[0],
@@ -142,6 +169,11 @@ class RawSearch:
     def fused(self, query: Query) -> list[int]:
         """One statement does it all."""
         rows = self._rows(self.fused_sql, {"query": query.text, "embedding": Vector(list(query.vector))})
+        return [row[0] for row in rows]
+
+    def fused_with_every_word(self, query: Query) -> list[int]:
+        """ADR-012's search in one statement."""
+        rows = self._rows(self.every_word_sql, {"query": query.text, "embedding": Vector(list(query.vector))})
         return [row[0] for row in rows]
 
     def one_after_another(self, query: Query) -> list[int]:

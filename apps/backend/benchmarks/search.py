@@ -1,4 +1,4 @@
-"""Search latency and throughput, against the same search by a bare driver in the same run.
+"""Search latency by filter and mode, and its traffic, against the same search by a bare driver in the same run.
 
     python -m benchmarks.search --chunks 100000
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from benchmarks import raw
 from benchmarks.corpus import Corpus, Query
 from benchmarks.library import open_container_over
 from benchmarks.loading import load
-from benchmarks.measure import Report, Timing, Variant, interleaved, machine, throughput
+from benchmarks.measure import Report, Timing, Variant, interleaved, machine
 from benchmarks.server import Server, open_server
 from benchmarks.service import open_service, search_ids
 from benchmarks.wire import traced
@@ -35,9 +34,7 @@ FILTERS: Mapping[str, Mapping[str, object]] = {
     "0.5 % (metadata)": {"project": "p007"},
     "95 % (artifact_type)": {"artifact_type": "document"},
 }
-PLANS = ("auto", "force_generic_plan", "force_custom_plan")
 FUSED = "one fused statement, bare driver"
-CONCURRENCY = 8
 
 Search = Variant[Query]
 
@@ -105,13 +102,6 @@ async def latency(dsn: str, corpus: Corpus, report: Report, *, queries: int, rou
                         del row["client_cpu_ms"]
                 report.table(f"hybrid, filter: {label}, {corpus.chunks} chunks", rows)
                 report.say(f"queries on which the variants' results differ: {len(differing)} of {len(asked)}\n")
-            before = service.cpu_seconds()
-            for query in asked * rounds:
-                await over_http(query, {})
-            report.facts(
-                "service process",
-                {"cpu_ms_per_search": round((service.cpu_seconds() - before) * 1000 / (len(asked) * rounds), 2)},
-            )
             channels = raw.RawSearch(as_library, principal=Principal())
             for mode, call in (("dense", channels.dense), ("sparse", channels.sparse)):
                 timings = await interleaved(
@@ -122,80 +112,6 @@ async def latency(dsn: str, corpus: Corpus, report: Report, *, queries: int, rou
                 report.table(
                     f"{mode} only, {corpus.chunks} chunks", compared(timings, to="our statements, bare driver")
                 )
-
-
-async def concurrent(dsn: str, corpus: Corpus, report: Report, *, queries: int, seconds: float) -> None:
-    """Searches a second. Client, service and PostgreSQL share the machine's cores."""
-    asked = corpus.queries(queries)
-    rows = []
-    with ExitStack() as stack:
-        service = stack.enter_context(open_service(dsn, corpus, queries=queries))
-        pool = stack.enter_context(ThreadPoolExecutor(CONCURRENCY))
-        free: list[raw.RawSearch] = []
-        for _ in range(CONCURRENCY):
-            connection = stack.enter_context(raw.connect(dsn))
-            free.append(raw.RawSearch(connection, principal=Principal()))
-        clients = [service.client() for _ in range(CONCURRENCY)]
-
-        def fused(query: Query) -> object:
-            search = free.pop()
-            try:
-                return search.fused(query)
-            finally:
-                free.append(search)
-
-        def posted(query: Query) -> object:
-            client = clients.pop()
-            try:
-                return search_ids(client, query, mode="hybrid", filters={})
-            finally:
-                clients.append(client)
-
-        def in_thread(call: Callable[[Query], object]) -> Search:
-            async def search(query: Query) -> object:
-                return await asyncio.get_running_loop().run_in_executor(pool, call, query)
-
-            return search
-
-        async with open_container_over(dsn, asked) as container:
-            variants: dict[str, Search] = {
-                f"{FUSED}, a thread each": in_thread(fused),
-                "library, a task each": through_library(make_rag(container)),
-                "HTTP, a connection each": in_thread(posted),
-            }
-            for concurrency in (1, CONCURRENCY):
-                measured: dict[str, list[float]] = {name: [] for name in variants}
-                for _ in range(3):
-                    for name, variant in variants.items():
-                        for client in clients:
-                            client.close()  # the service has hung up by now; the next request connects anew
-                        measured[name].append(
-                            await throughput(variant, asked, concurrency=concurrency, seconds=seconds)
-                        )
-                rows += [
-                    {"variant": name, "concurrency": concurrency, "searches_per_second": round(sorted(values)[1], 1)}
-                    for name, values in measured.items()
-                ]
-    report.table(f"throughput, hybrid, {corpus.chunks} chunks", rows)
-
-
-async def plan_modes(dsn: str, corpus: Corpus, report: Report, *, queries: int, rounds: int) -> None:
-    asked = corpus.queries(queries)
-    rows: list[dict[str, object]] = []
-    for label, given in FILTERS.items():
-        with ExitStack() as stack:
-            variants: dict[str, Search] = {}
-            for mode in PLANS:
-                connection = stack.enter_context(raw.connect(dsn, plan_cache_mode=mode, as_library=True))
-                search = raw.RawSearch(connection, principal=Principal(), filters=parse_filters(given))
-                variants[f"fused {mode}"] = blocking(search.fused)
-                variants[f"dense {mode}"] = blocking(search.dense_ids)
-                variants[f"full text {mode}"] = blocking(search.sparse_ids)
-            timings = await interleaved(variants, asked, rounds=rounds)
-        for kind in ("fused", "dense", "full text"):
-            row: dict[str, object] = {"filter": label, "statement": kind}
-            rows.append(row | {f"{mode}, p50_ms": timings[f"{kind} {mode}"].row()["p50_ms"] for mode in PLANS})
-    report.table(f"plan_cache_mode, {corpus.chunks} chunks", rows)
 
 
 async def traffic(dsn: str, corpus: Corpus, report: Report) -> None:
@@ -233,8 +149,6 @@ async def run(arguments: argparse.Namespace, server: Server, report: Report) -> 
     sizes: dict[str, Any] = {"queries": arguments.queries, "rounds": arguments.rounds}
     await latency(dsn, corpus, report, **sizes)
     await traffic(dsn, corpus, report)
-    await plan_modes(dsn, corpus, report, queries=arguments.queries // 2, rounds=1)
-    await concurrent(dsn, corpus, report, queries=arguments.queries, seconds=arguments.seconds)
 
 
 def main() -> None:
@@ -243,7 +157,6 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--queries", type=int, default=100, help="different queries")
     parser.add_argument("--rounds", type=int, default=5, help="how often each variant answers each query")
-    parser.add_argument("--seconds", type=float, default=5.0, help="length of a throughput measurement")
     parser.add_argument("--data-dir", type=Path, help="keep the embedded server's files there for the next run")
     parser.add_argument("--json", action="store_true", help="print JSON on stdout, tables on stderr")
     arguments = parser.parse_args()

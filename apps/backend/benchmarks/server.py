@@ -16,8 +16,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
 from ragcorp.infrastructure.postgres.connections.database import of_every_workspace
 
-SETTINGS = {"shared_buffers": "512MB", "max_wal_size": "4GB"}
-"""Beyond the embedded server's own: buffers that hold 100k chunks with their indexes, as a server's would."""
+SHARED_BUFFERS = "512MB"
+"""They hold 100k chunks with their indexes, as a server's would."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 @contextmanager
-def open_server(*, data_dir: Path | None = None) -> Iterator[Server]:
+def open_server(*, data_dir: Path | None = None, shared_buffers: str = SHARED_BUFFERS) -> Iterator[Server]:
     """Use DATABASE_URL (a role that may create databases; they are kept) or start a server.
 
     Without ``data_dir`` the embedded server's files go at the end; with it a second run finds its corpus loaded.
@@ -73,7 +73,8 @@ def open_server(*, data_dir: Path | None = None) -> Iterator[Server]:
         return
     with ExitStack() as stack:
         folder = data_dir or stack.enter_context(temporary_folder()) / "data"
-        running = stack.enter_context(EmbeddedPostgres(data_dir=folder, settings=SETTINGS))
+        settings = {"shared_buffers": shared_buffers, "max_wal_size": "4GB"}
+        running = stack.enter_context(EmbeddedPostgres(data_dir=folder, settings=settings))
         password = json.loads((folder / "credentials.json").read_text())["postgres"]
         yield Server(
             admin_dsn=make_conninfo(running.owner_dsn, user="postgres", password=password, dbname="postgres"),

@@ -19,7 +19,8 @@ import uvloop
 from benchmarks.corpus import Corpus, Query
 from benchmarks.library import open_container_over
 from ragcorp.main.process.logs import configure_logging
-from ragcorp.main.service.serving import listening_socket, serve_container
+from ragcorp.main.service.listener import listening_socket
+from ragcorp.main.service.serving import serve_container
 
 DSN = "BENCHMARK_DSN"
 

@@ -20,7 +20,7 @@ from psycopg.rows import TupleRow
 
 from benchmarks.corpus import CHUNKS_PER_DOCUMENT, STOP_WORDS, Corpus
 from benchmarks.loading import MODEL, copy_chunks, copy_documents
-from benchmarks.measure import Report, machine, percentile
+from benchmarks.measure import Report, backend_cpu_ms, machine, percentile
 from benchmarks.server import Server, open_server
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
@@ -55,11 +55,6 @@ STORAGE = """
 """
 
 
-def cpu(connection: Connection[TupleRow]) -> float:
-    """Return the milliseconds that the connection's backend has computed so far."""
-    return int(Path(f"/proc/{connection.info.backend_pid}/schedstat").read_text().split()[0]) / 1e6
-
-
 def load(dsn: str, corpus: Corpus, *, chunks: int) -> float:
     """Load the first ``chunks`` in batches, as one session; return the backend's milliseconds of CPU a chunk."""
     with psycopg.connect(dsn) as connection:
@@ -68,10 +63,10 @@ def load(dsn: str, corpus: Corpus, *, chunks: int) -> float:
         while batch := list(islice(documents, BATCH // CHUNKS_PER_DOCUMENT)):
             copy_documents(connection, batch)
             connection.commit()
-            spent -= cpu(connection)
+            spent -= backend_cpu_ms(connection)
             copy_chunks(connection, batch)
             connection.commit()
-            spent += cpu(connection)
+            spent += backend_cpu_ms(connection)
         return spent / chunks
 
 
@@ -142,9 +137,9 @@ def compared(dsn: str, corpus: Corpus, *, kind: str, count: int) -> Iterator[dic
         ranked.rounds, ranked.cut, ranked.scored = 0, 0, []
         for number, query in enumerate(asked):
             for name in sorted(variants, reverse=number % 2 == 0):
-                before = cpu(connection)
+                before = backend_cpu_ms(connection)
                 variants[name](query)
-                spent[name].append(cpu(connection) - before)
+                spent[name].append(backend_cpu_ms(connection) - before)
     base = sum(spent["OR + ts_rank_cd"])
     for name, times in spent.items():
         row: dict[str, object] = {
@@ -167,11 +162,11 @@ def compared(dsn: str, corpus: Corpus, *, kind: str, count: int) -> Iterator[dic
 def upkeep(dsn: str) -> dict[str, object]:
     """Refresh the statistics and flush the index."""
     with psycopg.connect(dsn, autocommit=True) as connection:
-        before = cpu(connection)
+        before = backend_cpu_ms(connection)
         connection.execute("SELECT bm25_flush()")
-        flushed = cpu(connection)
+        flushed = backend_cpu_ms(connection)
         connection.execute("SELECT bm25_refresh('default')")
-        refreshed = cpu(connection)
+        refreshed = backend_cpu_ms(connection)
     return {"flush cpu ms": round(flushed - before, 1), "refresh cpu ms": round(refreshed - flushed, 1)}
 
 

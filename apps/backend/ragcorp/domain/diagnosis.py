@@ -67,13 +67,17 @@ class StoredModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """Contents of a migrated database; ``failed`` of the ``pending`` chunks and items are not tried again."""
+    """Contents of a migrated database; ``failed`` of the ``pending`` chunks and items are not tried again.
+
+    ``stale_statistics`` are the workspaces whose search statistics are of an earlier state of their chunks.
+    """
 
     documents: int
     chunks: int
     pending: int
     failed: int
     invalid_indexes: tuple[str, ...]
+    stale_statistics: tuple[str, ...]
     model: StoredModel | None
 
 

@@ -8,10 +8,13 @@ from typing import Generic, Self, TypeVar
 from uuid import UUID
 
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
-from ragcorp.domain.files.source_paths import document_path, shown_path, shown_title
+from ragcorp.domain.files.source_paths import document_path, is_generic, shown_path, shown_title
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.domain.recognition import RecognitionCounts
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, HitKey, no_metadata
+
+MAX_CHARACTERS = 20_000_000
+"""Of the text of one file; also of the texts of all files inside it."""
 
 
 class VisibilityScope(StrEnum):
@@ -261,7 +264,7 @@ class Chunk:
     @property
     def shown_title(self) -> str:
         """The title to show; the file's name in place of a loader's generic title."""
-        return shown_title(self.title, path=self._named_path)
+        return shown_title(self.title, path=self._named_path) if is_generic(self.title) else self.title
 
     @property
     def _named_path(self) -> str | None:

@@ -1,14 +1,18 @@
 """Values of retrieval: hits, ranked lists, fused hits and source reports."""
 
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
+from itertools import repeat
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self, TypeVar, overload
 from uuid import UUID
 
 from ragcorp.domain.exceptions import InvalidRankingError
+
+Entry = TypeVar("Entry")
 
 _MAX_FLOAT = sys.float_info.max
 _EMPTY: Mapping[str, object] = MappingProxyType({})
@@ -45,8 +49,18 @@ class ScoreType(StrEnum):
     RELEVANCE = "relevance"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class _HitFields(NamedTuple):
+    chunk_id: str | None
+    document_id: UUID | None
+    chunk_index: int | None
+    item_id: str | None
+    collection: str
+    score: float
+    evidence: float | None
+    metadata: Mapping[str, object]
+
+
+class Hit(_HitFields):
     """One passage of a source's list: its identity and the source's score (higher is better), no content.
 
     The identity is the chunk id, else (document id, chunk index) (ADR-012); outside the collection of chunks it is
@@ -54,35 +68,31 @@ class Hit:
     provides it. Types are checked because sources may be custom. Raises InvalidRankingError.
     """
 
-    chunk_id: str | None = None
-    document_id: UUID | None = None
-    chunk_index: int | None = None
-    item_id: str | None = None
-    collection: str = CHUNK_COLLECTION
-    score: float
-    evidence: float | None = None
-    metadata: Mapping[str, object] = field(default_factory=no_metadata)
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
-        if self.item_id is not None or self.collection != CHUNK_COLLECTION:
-            _require_item(self)
-        elif self.chunk_id is None:
-            if self.document_id is None or self.chunk_index is None:
-                raise InvalidRankingError("A hit needs a chunk id, or a document id with a chunk index.", field="hit")
-        elif not (isinstance(self.chunk_id, str) and self.chunk_id):
-            raise InvalidRankingError("A hit's chunk id must be a string that is not empty.", field="chunk_id")
-        if self.document_id is not None and not isinstance(self.document_id, UUID):
-            raise InvalidRankingError("A hit's document id must be a UUID.", field="document_id")
-        if self.chunk_index is not None:
-            _require_chunk_index(self.chunk_index)
-        if type(self.score) is not float:
-            _require_number(self.score)
-        if not -_MAX_FLOAT <= self.score <= _MAX_FLOAT:  # false for nan too; an int may be too large for isfinite
+    def __new__(
+        cls,
+        *,
+        chunk_id: str | None = None,
+        document_id: UUID | None = None,
+        chunk_index: int | None = None,
+        item_id: str | None = None,
+        collection: str = CHUNK_COLLECTION,
+        score: float,
+        evidence: float | None = None,
+        metadata: Mapping[str, object] = _EMPTY,
+    ) -> Self:
+        hit = cls._make((chunk_id, document_id, chunk_index, item_id, collection, score, evidence, metadata))
+        _require_identity(hit)
+        if type(score) is not float:
+            _require_number(score)
+        if not -_MAX_FLOAT <= score <= _MAX_FLOAT:  # false for nan too; an int may be too large for isfinite
             raise InvalidRankingError("A hit's score must be finite.", field="score")
-        if self.evidence is not None and not (type(self.evidence) is float and 0 <= self.evidence <= 1):
+        if evidence is not None and not (type(evidence) is float and 0 <= evidence <= 1):
             raise InvalidRankingError("A hit's evidence is a float.", field="evidence", limit="0 to 1")
-        if self.metadata is not _EMPTY and not isinstance(self.metadata, Mapping):
+        if not isinstance(metadata, Mapping):
             raise InvalidRankingError("A hit's metadata must be a mapping.", field="metadata")
+        return hit
 
     @property
     def key(self) -> HitKey:
@@ -91,6 +101,41 @@ class Hit:
         if self.chunk_id is not None:
             return (self.chunk_id, "", 0)
         return ("", str(self.document_id), self.chunk_index or 0)
+
+
+def chunk_hits(
+    chunk_ids: Iterable[object], scores: Iterable[float], evidence: Iterable[float | None] = repeat(None)
+) -> tuple[Hit, ...]:
+    """Return the hits of stored chunks, unchecked and without a Python call for each: a search makes hundreds."""
+    fields = zip(
+        map(str, chunk_ids),
+        repeat(None),
+        repeat(None),
+        repeat(None),
+        repeat(CHUNK_COLLECTION),
+        scores,
+        evidence,
+        repeat(_EMPTY),
+        strict=False,
+    )
+    return tuple(map(_UNCHECKED_HIT, fields))
+
+
+_UNCHECKED_HIT: Callable[[Iterable[object]], Hit] = partial(tuple.__new__, Hit)
+
+
+def _require_identity(hit: Hit) -> None:
+    if hit.item_id is not None or hit.collection != CHUNK_COLLECTION:
+        _require_item(hit)
+    elif hit.chunk_id is None:
+        if hit.document_id is None or hit.chunk_index is None:
+            raise InvalidRankingError("A hit needs a chunk id, or a document id with a chunk index.", field="hit")
+    elif not (isinstance(hit.chunk_id, str) and hit.chunk_id):
+        raise InvalidRankingError("A hit's chunk id must be a string that is not empty.", field="chunk_id")
+    if hit.document_id is not None and not isinstance(hit.document_id, UUID):
+        raise InvalidRankingError("A hit's document id must be a UUID.", field="document_id")
+    if hit.chunk_index is not None:
+        _require_chunk_index(hit.chunk_index)
 
 
 def _require_item(hit: Hit) -> None:
@@ -135,6 +180,14 @@ class RankedList:
                 remedy="Deduplicate inside the source, before the list is made.",
             )
 
+    def with_hits(self, hits: tuple[Hit, ...], *, source: str | None = None) -> Self:
+        """Return this list with some of its hits, or with hits of stored rows: unchecked."""
+        made = object.__new__(type(self))
+        object.__setattr__(made, "source", source or self.source)
+        object.__setattr__(made, "score_type", self.score_type)
+        object.__setattr__(made, "hits", hits)
+        return made
+
     def __len__(self) -> int:
         return len(self.hits)
 
@@ -161,6 +214,42 @@ class FusedHit(NamedTuple):
     hit: Hit
     score: float
     contributions: tuple[Contribution, ...]
+
+
+class FusedHits(Sequence[FusedHit]):
+    """Fused hits, best first, each made when it is read: a page needs ten of hundreds.
+
+    ``entries`` are whatever ``make`` turns into a hit.
+    """
+
+    __slots__ = ("_entries", "_make")
+
+    def __init__(self, entries: Sequence[Entry], make: Callable[[Entry], FusedHit]) -> None:
+        self._entries: Sequence[Any] = entries
+        self._make: Callable[[Any], FusedHit] = make
+
+    @overload
+    def __getitem__(self, index: int) -> FusedHit: ...
+    @overload
+    def __getitem__(self, index: slice) -> "FusedHits": ...
+    def __getitem__(self, index: int | slice) -> "FusedHit | FusedHits":
+        chosen = self._entries[index]
+        return FusedHits(chosen, self._make) if isinstance(index, slice) else self._make(chosen)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[FusedHit]:
+        return map(self._make, self._entries)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
 
 
 class SourceOutcome(StrEnum):

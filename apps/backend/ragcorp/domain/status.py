@@ -40,7 +40,8 @@ class PartStatus:
 class ContentCounts:
     """Counts of what a principal may read; ``waiting`` by kind, such as ``artifact_chunks`` or ``memory``.
 
-    ``recognition``: scanned pages of the documents.
+    ``recognition``: scanned pages of the documents. ``statistics_are_stale``: the workspace's document frequencies are
+    of an earlier state of its chunks.
     """
 
     documents: int
@@ -52,6 +53,7 @@ class ContentCounts:
     facts: int
     waiting: Mapping[str, BacklogCounts]
     recognition: RecognitionCounts
+    statistics_are_stale: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,6 +60,7 @@ export function reasonOf({ reason, says }: SourceState): Words | null {
 const REMEDIES = {
   vectors_pending:
     "Espera: el servicio los hace en segundo plano. Mientras tanto, esos textos se encuentran por sus palabras.",
+  statistics_stale: "Busca algo: el recuento se pone al día en segundo plano.",
   circuit_open: "Se vuelve a probar sola. Si dura, el registro del servicio y «ragcorp doctor» dicen más.",
   circuit_half_open: "Busca algo y vuelve a mirar.",
   "scope:tools": "Usa una clave con el permiso «tools».",

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID, MAX_PATH
-from ragcorp.domain.documents import SourceFile, UnreadKind, UnreadPart
+from ragcorp.domain.documents import MAX_CHARACTERS, SourceFile, UnreadKind, UnreadPart
 from ragcorp.domain.exceptions import InvalidInputError, MissingExtraError
 from ragcorp.domain.files.part_names import MAX_PART_BYTES, MAX_PARTS, distinct_names, numbered
 from ragcorp.domain.files.source_paths import metadata_of_part
@@ -15,8 +15,6 @@ from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.unread import merged, within
 
 MAX_DEPTH = 4
-MAX_CHARACTERS = 20_000_000
-"""Of the text of all parts: as much as one document may hold."""
 _LEAST_ROOM = 20
 """Characters of a part's name; a document with a longer name of its own has no parts."""
 _ARCHIVES = frozenset({"application/zip"})

@@ -3,11 +3,33 @@
 import asyncio
 from collections import Counter, deque
 from collections.abc import Callable
+from typing import Protocol
 
 from ragcorp.domain.exceptions import BusyError
 
 Key = str | None
 """The id of a caller's key; None is the local user, who exists only while there are no keys."""
+
+
+class Slots(Protocol):
+    """Slots of this process, or of all processes of a service."""
+
+    @property
+    def taken(self) -> int:
+        """Slots that this process uses."""
+
+    @property
+    def waiting(self) -> int:
+        """Requests of this process in the queue."""
+
+    async def try_acquire(self, key: Key = None) -> bool:
+        """Take a slot if one is free for the key."""
+
+    async def acquire(self, key: Key = None, *, wait_seconds: float | None = None) -> None:
+        """Take a slot. Raises BusyError where none becomes free in time; a cancelled task gets no slot."""
+
+    def release(self, key: Key = None) -> None:
+        """Return a slot."""
 
 
 def share_of(total: int) -> int:
@@ -44,22 +66,11 @@ class SlotLimiter:
         """Requests in the queue."""
         return len(self._queue)
 
-    def try_acquire(self, key: Key = None) -> bool:
-        """Take a slot if one is free for the key. A request that waits while a slot is free has a key at its cap."""
-        if self._used_in_all >= self._slots or not self._below_cap(key):
-            return False
-        self._used[key] += 1
-        self._used_in_all += 1
-        return True
-
-    def acquire_now(self, key: Key = None) -> None:
-        """Take a slot. Raises BusyError where none is free for the key."""
-        if not self.try_acquire(key):
-            raise self._busy()
+    async def try_acquire(self, key: Key = None) -> bool:
+        return self._take(key)
 
     async def acquire(self, key: Key = None, *, wait_seconds: float | None = None) -> None:
-        """Take a slot. Raises BusyError where none becomes free in time; a cancelled task gets no slot."""
-        if self.try_acquire(key):
+        if self._take(key):
             return
         if not self._may_wait(key):
             raise self._busy()
@@ -78,17 +89,25 @@ class SlotLimiter:
             raise
 
     def release(self, key: Key = None) -> None:
-        """Return a slot and grant it to the next request in the queue."""
+        """Return a slot, and grant it to the next request in the queue."""
         self._used[key] -= 1
         self._used_in_all -= 1
         if not self._used[key]:
             del self._used[key]
         for waiter in self._queue:
             key, granted = waiter
-            if not granted.done() and self.try_acquire(key):  # a cancelled waiter leaves the queue when its task runs
+            if not granted.done() and self._take(key):  # a cancelled waiter leaves the queue when its task runs
                 self._queue.remove(waiter)
                 granted.set_result(None)
                 return
+
+    def _take(self, key: Key) -> bool:
+        """Take a free slot. A request that waits while a slot is free has a key at its cap."""
+        if self._used_in_all >= self._slots or not self._below_cap(key):
+            return False
+        self._used[key] += 1
+        self._used_in_all += 1
+        return True
 
     def _below_cap(self, key: Key) -> bool:
         return key is None or self._used[key] < share_of(self._slots)

@@ -10,6 +10,8 @@ PGVECTOR = (0, 8)
 MOST_PASSAGES_UNMARKED = 1000
 """Without its indexes a full-text search takes 1.1 to 1.4 s per term over 5,000 passages; its timeout is 2.5 s."""
 
+MOST_NAMED = 5
+
 MOST_SKEW_SECONDS = 5.0
 LITTLE_BYTES = 1024**3
 TOO_LITTLE_BYTES = 100 * 1024**2
@@ -56,6 +58,7 @@ def content_checks(contents: Contents, wanted: tuple[str, int] | None) -> Iterat
         )
     else:
         yield Check.ok("indexes", "all valid")
+    yield _search_statistics(contents)
     yield _stored_vectors(contents, wanted)
     counts = f"{contents.documents:,} documents, {contents.chunks:,} passages, {contents.pending:,} without a vector"
     if contents.failed:
@@ -66,6 +69,19 @@ def content_checks(contents: Contents, wanted: tuple[str, int] | None) -> Iterat
         )
     else:
         yield Check.ok("contents", counts)
+
+
+def _search_statistics(contents: Contents) -> Check:
+    name, stale = "search statistics", contents.stale_statistics
+    if not stale:
+        return Check.ok(name, "of the passages as they are")
+    more = f" and {len(stale) - MOST_NAMED:,} more" if len(stale) > MOST_NAMED else ""
+    return Check.warning(
+        name,
+        f"Of an earlier state of the passages, in {', '.join(stale[:MOST_NAMED])}{more}: ranking and the correction of "
+        "misspelt words lag behind.",
+        "Search there by words: the service refreshes them in the background, as does an open library.",
+    )
 
 
 def _stored_vectors(contents: Contents, wanted: tuple[str, int] | None) -> Check:

@@ -21,6 +21,8 @@ from ragcorp.domain.status import ContentCounts, Flag, Overall, PartState, PartS
 ANSWERER = "answerer"
 DATABASE = "database"
 
+STATISTICS_STALE = "statistics_stale"
+
 LABELS = {
     DATABASE: "The database",
     **{name: source.label for name, source in BUILT_IN.items()},
@@ -223,6 +225,14 @@ def _by_itself(source: str, circuit: str, counts: ContentCounts | None) -> PartS
             reason="circuit_half_open",
             says=f"{name_of(source)} failed several times in a row; the next search tries it again.",
             remedy="Search for something, and look again.",
+        )
+    if counts is not None and counts.statistics_are_stale and source == FULL_TEXT:
+        return PartStatus(
+            source=source,
+            state=PartState.DEGRADED,
+            reason=STATISTICS_STALE,
+            says=f"{name_of(source)} ranks by word counts of an earlier state of the passages.",
+            remedy="Search for something: the counts are refreshed in the background.",
         )
     waiting = None if counts is None or source not in WAITING else counts.waiting.get(WAITING[source])
     if waiting is not None and waiting.pending:

@@ -128,9 +128,22 @@ class RetrievalSource(Protocol):
     async def retrieve(self, query: SourceQuery) -> SourceAnswer: ...
 
 
+class JointSources(Protocol):
+    """Several sources in one lookup, which costs less than one lookup each."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    async def retrieve(self, queries: Mapping[str, SourceQuery]) -> Mapping[str, SourceAnswer | Exception]:
+        """Return the answer of each source, or its own error; the queries differ in ``limit`` only.
+
+        Raises what makes the whole lookup fail: the sources are then queried one by one.
+        """
+
+
 class FusionService(Protocol):
     """Fuses ranked lists. Pure. ``weights`` are by list name, default 1; ``k`` is the rank constant."""
 
     def fuse(
         self, lists: Sequence[RankedList], *, weights: Mapping[str, float] | None = None, k: int | None = None
-    ) -> tuple[FusedHit, ...]: ...
+    ) -> Sequence[FusedHit]: ...

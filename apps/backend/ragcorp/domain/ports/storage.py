@@ -122,6 +122,23 @@ class DocumentRepository(Protocol):
         """Return the ids of the readable chunks at these (document id, chunk index)."""
 
 
+class HybridChunks(Protocol):
+    """Finds chunks by vector and by words in one round trip. Outages are a StorageUnavailableError."""
+
+    async def find_chunks_both_ways(
+        self,
+        query: str,
+        embedding: Vector,
+        *,
+        principal: Principal,
+        filters: Filters = (),
+        nearest: int,
+        matching: int,
+        syntax: QuerySyntax = QuerySyntax.PLAIN,
+    ) -> tuple[SimilarChunks, LexicalChunks]:
+        """Return what ``find_similar_chunks`` (up to ``nearest``) and ``find_chunks_full_text`` (``matching``) do."""
+
+
 class ChunkScoring(Protocol):
     """Scores any chunks for a query, found by it or not. Outages are a StorageUnavailableError."""
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import cache
 
 from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.domain.text.word_lists import word_set
@@ -93,7 +94,6 @@ _PATTERNS: dict[ValueKind, str] = {
     ),
     ValueKind.VERSION: r"\b\d+(?:\.\d+)+\b|\bversion\s+\d+|\bv\d+\b|\b[a-z]+ \d{1,2}\b",
 }
-_COMPILED = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items()}
 _YEAR = re.compile(r"\b(?:19|20)\d{2}\b(?![.,]\d)")
 _CODE_IN_CAPITALS = re.compile(r"\b[A-ZÑ]{2,}(?:-[A-Z0-9]+)+\b")
 _PARTICLE = r"(?:\s+(?:de|del|de la|y|da|do|dos|van|von))?"
@@ -181,6 +181,12 @@ def expected_kinds(question: str) -> frozenset[ValueKind]:
     return next((kinds for pattern, kinds in _EXPECTED_KINDS if pattern.search(question)), frozenset())
 
 
+@cache
+def _pattern(kind: ValueKind) -> re.Pattern[str]:
+    """Compile the pattern of a kind when a question first needs it: some take 60 ms."""
+    return re.compile(_PATTERNS[kind])
+
+
 def found_values(text: str, kind: ValueKind) -> list[str]:
     """Return the values of a kind in ``text``, in order; all but names are folded. Quantities exclude other numbers."""
     if kind is ValueKind.PERSON:
@@ -192,9 +198,9 @@ def found_values(text: str, kind: ValueKind) -> list[str]:
     plain = folded_in_place(text)
     if kind is ValueKind.QUANTITY:
         for other in (ValueKind.DATE, ValueKind.TIME, ValueKind.AMOUNT, ValueKind.PERCENT):
-            plain = _COMPILED[other].sub(" ", plain)
+            plain = _pattern(other).sub(" ", plain)
         plain = _YEAR.sub(" ", plain)
-    values = [match.group() for match in _COMPILED[kind].finditer(plain)]
+    values = [match.group() for match in _pattern(kind).finditer(plain)]
     if kind is ValueKind.CODE:
         values += [code for code in _CODE_IN_CAPITALS.findall(text) if folded_in_place(code) not in values]
     return values

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.exceptions import MissingFileError, NotFoundError, PayloadTooLargeError, UnreadableDocumentError
+from ragcorp.domain.files.litter import is_lock_file, is_system_file
 from ragcorp.domain.ports.folders import (
     FileEntry,
     FileStamp,
@@ -25,10 +26,6 @@ from ragcorp.infrastructure.files.ignore_rules import IgnoreRules, joined
 from ragcorp.infrastructure.files.roots import folder_key
 
 GONE = (FileNotFoundError, NotADirectoryError)
-
-_LOCKS = ("~$", ".~lock.")
-"""What Office and LibreOffice put before the name of an open file, for a file that says who opened it."""
-_OF_SYSTEMS = frozenset({"thumbs.db", "ehthumbs.db", "desktop.ini", ".ds_store"})
 
 
 class LocalFiles:
@@ -250,9 +247,9 @@ class _Walk:
 
 def _litter(name: str) -> LeftOutReason | None:
     """Return why a lock or system file is skipped, even if it is named on the command line."""
-    if name.startswith(_LOCKS):
+    if is_lock_file(name):
         return LeftOutReason.LOCK_FILE
-    return LeftOutReason.SYSTEM_FILE if name.lower() in _OF_SYSTEMS else None
+    return LeftOutReason.SYSTEM_FILE if is_system_file(name) else None
 
 
 def _stamp(status: os.stat_result) -> FileStamp:

@@ -1,8 +1,12 @@
 """The port LanguageDetector over py3langid (Lui and Baldwin: langid.py, ACL 2012)."""
 
-from functools import cache
+from __future__ import annotations
 
-from py3langid.langid import MODEL_FILE, LanguageIdentifier
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
 
 LANGUAGES = ("ca", "de", "en", "es", "fr", "it", "pt")
 CONFIDENCE = 0.9
@@ -22,7 +26,9 @@ class LangidDetector:
 
 @cache
 def _identifier() -> LanguageIdentifier:
-    """Return the model, which takes a second or two to load and never changes: once for the process."""
+    """Return the model, which takes a second to load and never changes: once for the process."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     identifier.set_languages(list(LANGUAGES))
     return identifier

@@ -53,14 +53,21 @@ class SafeRecord:
 
 
 class RecordReader:
-    """Reads records. ``request_id`` returns the current request's id, if any; ``secrets`` are masked everywhere."""
+    """Reads records. ``request_id`` returns the current request's id, if any; ``secrets`` are masked everywhere.
 
-    def __init__(self, *, request_id: Callable[[], str | None], secrets: Iterable[str] = ()) -> None:
+    ``worker`` is a field of each record, if given.
+    """
+
+    def __init__(
+        self, *, request_id: Callable[[], str | None], secrets: Iterable[str] = (), worker: str | None = None
+    ) -> None:
         self._request_id = request_id
+        self._common = {} if worker is None else {"worker": worker}
         self._secrets = tuple(sorted(set(secrets), key=len, reverse=True))
 
     def read(self, record: logging.LogRecord) -> SafeRecord:
         given = getattr(record, FIELDS, None)
+        fields = given if isinstance(given, Mapping) else {}
         error = record.exc_info[1] if record.exc_info else None
         return SafeRecord(
             moment=datetime.fromtimestamp(record.created, UTC),
@@ -68,7 +75,7 @@ class RecordReader:
             logger=record.name,
             message=self._masked(_message(record)),
             request_id=self._request_id(),
-            fields={name: self._safe(value) for name, value in given.items()} if isinstance(given, Mapping) else {},
+            fields={**self._common, **{name: self._safe(value) for name, value in fields.items()}},
             errors=tuple(self._safe_error(cause) for cause in _chain(error)),
         )
 

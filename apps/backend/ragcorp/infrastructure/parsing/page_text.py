@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import islice, takewhile
 
 _PAGE_WORD = r"(?:p[áa]gina|p[áa]g\.?|page|p\.|hoja|folio)"
@@ -38,20 +38,44 @@ def join_pages(pages: Sequence[str], headings: Collection[str] = ()) -> tuple[st
     """
     squeezed = (" ".join(heading.split()) for heading in headings)
     known = frozenset(heading for heading in squeezed if _is_heading(heading))
+    laid_out: list[tuple[str, bool]] = []
+    following = ""
+    for lines, margin in reversed(without_furniture([_lines(page) for page in pages])):
+        body = _paragraphs(lines, known)
+        laid_out.append(_with_margin(body, "\n".join(margin), following))
+        following = body or ("" if margin else following)
     parts: list[str] = []
     starts: list[int] = []
-    length = 0
-    for lines in without_furniture([_lines(page) for page in pages]):
-        text = _paragraphs(lines, known)
-        if parts and text:
-            joint = " " if _runs_on(parts[-1], text) else "\n\n"
-            parts.append(joint)
+    length, joint = 0, ""
+    for text, runs_on in reversed(laid_out):
+        if text:
+            parts += [joint, text]
             length += len(joint)
         starts.append(length)
         if text:
-            parts.append(text)
             length += len(text)
+            joint = " " if runs_on else "\n\n"
     return "".join(parts), tuple(starts)
+
+
+def _with_margin(body: str, margin: str, following: str) -> tuple[str, bool]:
+    """Return a page with the lines of its margin, and whether its last sentence runs on in the page ``following``.
+
+    They are a paragraph at its end, or above its last one if that runs on.
+    """
+    runs_on = bool(body and following) and _runs_on(body, following)
+    gap = _last_gap(body) if runs_on and margin else len(body)
+    if gap < 0:
+        gap, runs_on = len(body), False
+    return "\n\n".join(filter(None, [body[:gap], margin, body[gap:].lstrip("\n")])), runs_on
+
+
+def _last_gap(text: str) -> int:
+    """Return the offset of the last end of a paragraph that is no heading; -1 without one."""
+    gap = text.rfind("\n\n")
+    while gap > 0 and text.startswith("#", text.rfind("\n", 0, gap) + 1):
+        gap = text.rfind("\n\n", 0, gap)
+    return gap
 
 
 def _is_heading(line: str) -> bool:
@@ -113,11 +137,12 @@ def _runs_on(before: str, after: str) -> bool:
     return after[0].islower() and (before[-1].isalpha() or before[-1] == ",")
 
 
-def without_furniture(pages: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return the lines of each page without page numbers, and with each running head or foot only where it comes first.
+def without_furniture(pages: Sequence[Sequence[str]]) -> list[tuple[list[str], list[str]]]:
+    """Return the lines of each page, and apart from them its foot and the heads of earlier pages; no page numbers.
 
     A number is one where it moves with the pages; a head or foot is a line at the edge of at least three pages and
-    40 % of them, up to its own page number. Only an unbroken run from the edge inwards is looked at.
+    40 % of them, up to its own page number, and no row of a table. Only an unbroken run from the edge inwards is looked
+    at. A head stays among the lines where it comes first.
     """
     offset = _numbering(pages)
     repeats = Counter(
@@ -125,25 +150,24 @@ def without_furniture(pages: Sequence[Sequence[str]]) -> list[list[str]]:
     )
     least = max(_MIN_REPEATS, _MIN_SHARE * len(pages))
     seen: set[str] = set()
-
-    def first_of(lines: Iterable[str], page: int) -> list[str]:
-        fresh: list[str] = []
-        for line in lines:
-            if not _is_number(line, page, offset) and _key(line) not in seen:
-                seen.add(_key(line))
-                fresh.append(_NUMBER_TAIL.sub("", line) or line)
-        return fresh
-
-    kept: list[list[str]] = []
+    found: list[tuple[list[str], list[str]]] = []
     for page, lines in enumerate(pages, 1):
 
         def is_furniture(line: str, page: int = page) -> bool:
-            return _is_number(line, page, offset) or repeats[_key(line)] >= least
+            return _is_number(line, page, offset) or (repeats[_key(line)] >= least and not line.startswith("| "))
 
         top = _run(lines, is_furniture)
         foot = len(lines) - _run(list(reversed(lines[top:])), is_furniture)
-        kept.append([*first_of(lines[:top], page), *lines[top:foot], *first_of(lines[foot:], page)])
-    return kept
+        kept: list[str] = []
+        margin: list[str] = []
+        for place, line in enumerate(lines):
+            if top <= place < foot:
+                kept.append(line)
+            elif not _is_number(line, page, offset):
+                (margin if place >= foot or _key(line) in seen else kept).append(_NUMBER_TAIL.sub("", line) or line)
+                seen.add(_key(line))
+        found.append((kept, margin))
+    return found
 
 
 def _numbering(pages: Sequence[Sequence[str]]) -> int | None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
-from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
+from ragcorp.domain.documents import MAX_CHARACTERS, ParsedText, SourceFile, UnreadKind
 from ragcorp.domain.exceptions import UnreadableDocumentError
 from ragcorp.domain.recognition import RecognizedPage
 from ragcorp.infrastructure.parsing import media_types
@@ -27,7 +27,6 @@ from ragcorp.infrastructure.parsing.kinds.workbook import read_xls, read_xlsx
 from ragcorp.infrastructure.parsing.limits import too_large
 from ragcorp.infrastructure.parsing.outline import first_title
 
-MAX_CHARACTERS = 20_000_000
 _MAX_TITLE = 300
 
 

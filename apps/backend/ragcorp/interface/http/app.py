@@ -15,7 +15,7 @@ from starlette.staticfiles import StaticFiles
 
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.interface.http.answers.routes import router as answers_router
-from ragcorp.interface.http.call import HttpServices
+from ragcorp.interface.http.call import HttpServices, WorkerLink
 from ragcorp.interface.http.collections.routes import router as collections_router
 from ragcorp.interface.http.documents.routes import router as documents_router
 from ragcorp.interface.http.files.routes import router as files_router
@@ -54,8 +54,13 @@ ROUTERS = (
 )
 
 
-def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT) -> FastAPI:
-    """Return the application over open services; ``page`` is the folder of the web page."""
+def create_app(
+    services: HttpServices, limits: HttpLimits, *, page: Path = BUILT, worker: WorkerLink | None = None
+) -> FastAPI:
+    """Return the application over open services; ``page`` is the folder of the web page.
+
+    ``worker`` links it with the other processes of a service that has several.
+    """
     app = FastAPI(
         openapi_url=None,
         docs_url=None,
@@ -65,6 +70,7 @@ def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT
     )
     app.state.services = services
     app.state.limits = limits
+    app.state.worker = worker
     metrics = HttpMetrics()
     app.state.metrics = metrics
     services.observe_rollout(metrics)
@@ -80,11 +86,15 @@ def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT
         app.add_exception_handler(kind, _on_error)
     app.add_exception_handler(RequestValidationError, _on_bad_parameters)
     app.add_exception_handler(HTTPException, _on_http_error)
-    limiters = Limiters.of(limits, metrics)
+
+    def on_busy() -> None:
+        metrics.count_refusal("busy")
+
+    limiters = worker.limiters(on_busy) if worker else Limiters.of(limits, on_busy=on_busy)
     app.state.admission = limiters.requests
     metrics.watch(services.state, admission=limiters.requests)
     app.add_middleware(AdmissionGate, limiters=limiters)
-    app.add_middleware(KeyLimits, limits=limits, metrics=metrics)
+    app.add_middleware(KeyLimits, meter=limiters.keys, metrics=metrics)
     app.add_middleware(OriginCheck, allowed=limits.cors_origins, metrics=metrics)
     app.add_middleware(Authentication, authenticator=services.authenticator, metrics=metrics)
     if limits.allowed_hosts is not None:
@@ -101,7 +111,7 @@ def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT
             expose_headers=EXPOSED_HEADERS,
         )
     app.add_middleware(LingeringClose)
-    app.add_middleware(RequestBoundary, metrics=metrics)
+    app.add_middleware(RequestBoundary, metrics=metrics, worker=worker.name if worker else None)
     return app
 
 

@@ -1,6 +1,6 @@
 """Context of a handler: the request, its caller and the services; and its JSON response."""
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
@@ -16,8 +16,9 @@ from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.ports.keys import Authenticator
 from ragcorp.domain.ports.observers import EmbeddingCacheObserver, RolloutObserver
 from ragcorp.domain.principal import Principal
-from ragcorp.interface.http.layers.admission import RequestSlot, slot_of
+from ragcorp.interface.http.layers.admission import Limiters, RequestSlot, slot_of
 from ragcorp.interface.http.layers.bounded_route import BoundedRoute
+from ragcorp.interface.http.monitoring.merging import Snapshot
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics, ServiceState
 from ragcorp.interface.http.protocol.bodies import allow, read_json
 from ragcorp.interface.http.protocol.disconnect import unless_disconnected
@@ -54,6 +55,19 @@ class HttpServices:
     state: ServiceState
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerLink:
+    """What a worker gets from the processes of its service.
+
+    ``limiters`` returns the limiters of all workers; its argument runs for each refusal of a slot. ``snapshots``
+    returns the metrics of all processes by name.
+    """
+
+    name: str
+    limiters: Callable[[Callable[[], None]], Limiters]
+    snapshots: Callable[[], Awaitable[Mapping[str, Snapshot]]]
+
+
 Model = TypeVar("Model", bound=BaseModel)
 Result = TypeVar("Result")
 
@@ -65,6 +79,7 @@ class Call:
     services: HttpServices
     limits: HttpLimits
     metrics: HttpMetrics
+    worker: WorkerLink | None
 
     @property
     def use_cases(self) -> UseCases:
@@ -134,6 +149,7 @@ async def current_call(request: Request) -> Call:
         services=state.services,
         limits=state.limits,
         metrics=state.metrics,
+        worker=state.worker,
     )
 
 

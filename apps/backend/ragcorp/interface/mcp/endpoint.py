@@ -51,6 +51,7 @@ class McpEndpoint:
     """Serves an MCP server at one path, with sessions inside ``running`` until ``end_sessions``.
 
     ``stopping`` is set when they end; ``owner_of`` returns the owner of a request, who alone may use its sessions.
+    Without ``keeps_sessions`` each message is answered by itself, so that any worker of a service can answer it.
     """
 
     def __init__(
@@ -60,8 +61,10 @@ class McpEndpoint:
         limits: EndpointLimits,
         owner_of: OwnerOf = no_owner,
         stopping: asyncio.Event | None = None,
+        keeps_sessions: bool = True,
     ) -> None:
         self._server = server
+        self._keeps_sessions = keeps_sessions
         self._owner_of = owner_of
         self._limits = limits
         self._stopping = stopping or asyncio.Event()
@@ -90,6 +93,11 @@ class McpEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         opens = False
+        if scope["method"] != "POST" and not self._keeps_sessions:
+            no_session = _error(HTTPStatus.METHOD_NOT_ALLOWED, "This service keeps no sessions: POST each message.")
+            no_session.headers["Allow"] = "POST"
+            await no_session(scope, receive, send)
+            return
         if scope["method"] == "POST":
             try:
                 async with asyncio.timeout(self._limits.upload_seconds):
@@ -105,7 +113,8 @@ class McpEndpoint:
                 return
             receive = replayed(body or b"", receive)
             opens = (
-                all(name != SESSION for name, _ in scope["headers"])
+                self._keeps_sessions
+                and all(name != SESSION for name, _ in scope["headers"])
                 and from_json(body or b"").get("method") == "initialize"
             )
         sessions = await self._served()
@@ -144,7 +153,8 @@ class McpEndpoint:
     async def _manage(self) -> AsyncIterator[BoundedSessions]:
         manager = StreamableHTTPSessionManager(
             self._server,
-            session_idle_timeout=self._limits.idle_seconds,
+            stateless=not self._keeps_sessions,
+            session_idle_timeout=self._limits.idle_seconds if self._keeps_sessions else None,
             max_sessions=None,
             max_request_body_size=self._limits.max_body_bytes,
         )

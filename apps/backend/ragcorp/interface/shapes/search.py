@@ -242,6 +242,7 @@ def degraded_sources(reports: Sequence[SourceReport]) -> list[Degraded]:
 
 def result_document(hit: SearchHit, *, explained: bool = False) -> Result:
     chunk = hit.chunk
+    title = chunk.shown_title
     return {
         "id": chunk.id,
         "document_id": chunk.document_id if chunk.of_document else None,
@@ -256,7 +257,7 @@ def result_document(hit: SearchHit, *, explained: bool = False) -> Result:
         "speaker": chunk.speaker,
         "entities": chunk.entities,
         "text": chunk.content,
-        "title": chunk.shown_title,
+        "title": title,
         "matched_lines": hit.matched_lines,
         "highlights": None
         if hit.highlights is None
@@ -280,7 +281,7 @@ def result_document(hit: SearchHit, *, explained: bool = False) -> Result:
         "steps": hit.steps if explained else None,
         "citation": {
             "path": chunk.source_path,
-            "title": chunk.shown_title,
+            "title": title,
             "line_start": chunk.line_start,
             "line_end": chunk.line_end,
             "page": chunk.page_start,

@@ -13,6 +13,7 @@ STATUS_EXAMPLE: dict[str, Any] = {
     "request_id": "6f1c",
     "status": "degraded",
     "version": "0.1.0",
+    "worker": None,
     "sources": [
         {"source": "database", "state": "ok", "reason": None, "says": None, "remedy": None},
         {
@@ -97,6 +98,7 @@ class StatusBody(TypedDict):
     request_id: str
     status: Annotated[Overall, Field(description="`unavailable`: nothing can be found at the moment.")]
     version: str
+    worker: Annotated[str | None, Field(description="The worker that answers, where `serve --workers` runs several.")]
     sources: list[SourceStatus]
     counts: ReadableCounts | None
     embedding: EmbeddingStatus
@@ -104,12 +106,13 @@ class StatusBody(TypedDict):
     flags: list[ShownFlag]
 
 
-def status_document(status: ServiceStatus, *, request_id: str) -> StatusBody:
+def status_document(status: ServiceStatus, *, request_id: str, worker: str | None) -> StatusBody:
     waiting = None if status.counts is None else status.counts.waiting.values()
     return {
         "request_id": request_id,
         "status": status.overall,
         "version": status.version,
+        "worker": worker,
         "sources": [filled(SourceStatus, part) for part in status.parts],
         "counts": None if status.counts is None else filled(ReadableCounts, status.counts),
         "embedding": {

@@ -55,10 +55,10 @@ def make_services() -> Services:
     service = Extra(modules=("uvicorn", "fastapi"), feature="The service", name="service")
     return Services(
         version=ragcorp.__version__,
-        new_event_loop=_new_event_loop,
+        new_event_loop=new_event_loop,
         open=_later("opening.sessions", "open_session"),
         files=_later("commands.file_tools", "open_files"),
-        service=_later("service.serving", "open_service", needs=service),
+        service=_later("workers.service", "open_service", needs=service),
         demo=_later("commands.demo", "open_demo", needs=service),
         mcp=_later(
             "commands.mcp_stdio", "serve_stdio", needs=Extra(modules=("mcp",), feature="The MCP server", name="mcp")
@@ -102,7 +102,7 @@ def _call(module: str, name: str, needs: Extra | None, *arguments: Any) -> Any:
     return getattr(import_module(f"ragcorp.main.{module}"), name)(*arguments)
 
 
-def _new_event_loop() -> asyncio.AbstractEventLoop:
+def new_event_loop() -> asyncio.AbstractEventLoop:
     if find_spec("uvloop") is None:
         return asyncio.new_event_loop()
     import uvloop

@@ -12,8 +12,9 @@ import ragcorp
 from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.interface.cli.console.services import Demo, RunningService, ServeOptions, Target
 from ragcorp.main.opening.sessions import open_prepared, session_of
+from ragcorp.main.service.listener import listening_socket
 from ragcorp.main.service.logs import service_logs
-from ragcorp.main.service.serving import listening_socket, serve_container
+from ragcorp.main.service.serving import serve_container
 from ragcorp.main.service.shutdown import Shutdown
 from ragcorp.main.settings.addresses import access_over
 from ragcorp.main.settings.for_commands import settings_for
@@ -42,7 +43,7 @@ async def open_demo(target: Target, options: ServeOptions | None) -> AsyncIterat
             service = None
             if listener is not None:
                 service = RunningService(
-                    session=session,
+                    facts=session.facts,
                     run=partial(serve_container, container, listener, shutdown=ending),
                     hurry=ending.hurry,
                     access=await access_over(listener, container.authenticator.any_exists),

@@ -12,7 +12,8 @@ from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.interface.cli.console.services import Target
 from ragcorp.interface.tui.app import RagTui
 from ragcorp.interface.tui.services import AUTO, TuiServices
-from ragcorp.main.opening.sessions import facts_of, open_prepared
+from ragcorp.main.opening.facts import facts_of
+from ragcorp.main.opening.sessions import open_prepared
 from ragcorp.main.settings.for_commands import settings_for
 from ragcorp.main.wiring.container import Container
 

@@ -3,11 +3,11 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from ragcorp.interface.cli.console.services import Facts, Session, Target
+from ragcorp.interface.cli.console.services import Session, Target
+from ragcorp.main.opening.facts import facts_of
 from ragcorp.main.opening.storage import open_storage, prepare_storage
 from ragcorp.main.settings.for_commands import settings_for
-from ragcorp.main.settings.rows import masked_dsn
-from ragcorp.main.settings.schema import AnswerProvider, Settings
+from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.container import Container, open_container
 
 
@@ -32,21 +32,4 @@ def session_of(container: Container) -> Session:
         principal=container.settings.local_caller.principal,
         makes_vectors=container.embedder.model.dimensions > 0,
         facts=facts_of(container.settings),
-    )
-
-
-def facts_of(settings: Settings) -> Facts:
-    model = settings.embedding
-    extractive = settings.answer_provider is AnswerProvider.EXTRACTIVE
-    return Facts(
-        storage=(
-            f"embedded PostgreSQL in {settings.data_dir}"
-            if settings.database_url is None
-            else masked_dsn(settings.database_url.get_secret_value())
-        ),
-        hybrid=settings.enable_hybrid_search,
-        embedding=(
-            f"{settings.embedding_provider.value}: {model[0]}, {model[1]} dimensions" if model else "none: text alone"
-        ),
-        answers="extractive: quoted sentences" if extractive else f"openai: {settings.answer_model}",
     )

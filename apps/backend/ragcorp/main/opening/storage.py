@@ -1,11 +1,13 @@
 """Where the database is: the embedded server, or the one that DATABASE_URL names."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio.to_thread
 
@@ -14,7 +16,9 @@ from ragcorp.domain.exceptions import ConfigurationError, RagcorpError
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
 from ragcorp.infrastructure.postgres.administration.migrations import Migrated, migrate, state
 from ragcorp.main.settings.schema import Settings
-from ragcorp.main.wiring.base import Parts
+
+if TYPE_CHECKING:
+    from ragcorp.main.wiring.base import Parts
 
 logger = logging.getLogger(__name__)
 
@@ -98,7 +102,7 @@ async def migrate_storage(
     storage: Storage, settings: Settings, *, parts: Parts | None = None, protect: bool | None = None
 ) -> Migrated:
     """Bring the schema to the newest revision, prepared for the model in use. Arguments and errors as ``migrate``."""
-    model = (parts or Parts()).embedding(settings)
+    model = settings.embedding if parts is None else parts.embedding(settings)
     return await anyio.to_thread.run_sync(
         lambda: migrate(
             storage.owner_dsn,

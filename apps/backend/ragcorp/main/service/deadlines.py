@@ -1,9 +1,8 @@
 """The deadlines of requests."""
 
 from ragcorp.infrastructure.sandbox.pool import WALL
+from ragcorp.main.settings.durations import PARTS, REWRITE_TIMEOUT_SECONDS
 from ragcorp.main.settings.schema import AnswerProvider, Settings
-from ragcorp.main.wiring.answering import REWRITE_TIMEOUT_SECONDS
-from ragcorp.main.wiring.ingestion import PARTS
 
 ASK_MARGIN_SECONDS = 1.0
 GREP_MARGIN_SECONDS = 1.0

@@ -24,10 +24,13 @@ SHORTEST_SECRET = 6
 
 
 @contextmanager
-def service_logs(settings: Settings, target: Target) -> Iterator[None]:
-    """Send all log lines to one handler in the format of LOG_FORMAT; from now on, stderr waits for no reader."""
+def service_logs(settings: Settings, target: Target, *, worker: str | None = None) -> Iterator[None]:
+    """Send all log lines to one handler in the format of LOG_FORMAT; from now on, stderr waits for no reader.
+
+    ``worker`` names this process in each line.
+    """
     wait_for_no_reader()
-    reader = RecordReader(request_id=current_request_id, secrets=secrets_of(settings))
+    reader = RecordReader(request_id=current_request_id, secrets=secrets_of(settings), worker=worker)
     handler = BoundedHandler()
     handler.setFormatter(JsonLines(reader) if settings.log_format == "json" else TextLines(reader))
     root = logging.getLogger()

@@ -31,7 +31,7 @@ ANONYMOUS = Caller(principal=Principal(), scopes=frozenset())
 
 @asynccontextmanager
 async def mounted_mcp(
-    container: Container, limits: HttpLimits, metrics: HttpMetrics
+    container: Container, limits: HttpLimits, metrics: HttpMetrics, *, keeps_sessions: bool
 ) -> AsyncIterator[McpEndpoint | None]:
     """Yield the endpoint, whose sessions end with the block; None without the extra ``mcp``."""
     if find_spec("mcp") is None:
@@ -70,6 +70,7 @@ async def mounted_mcp(
         ),
         owner_of=lambda scope: caller_of(scope).key_id,
         stopping=stopping,
+        keeps_sessions=keeps_sessions,
     )
     async with endpoint.running():
         yield endpoint

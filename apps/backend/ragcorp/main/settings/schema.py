@@ -225,6 +225,7 @@ class Settings(BaseSettings):
     # service
     host: str = Field("127.0.0.1", description="Address to listen on; without a key, a loopback one only.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    workers: int = Field(1, ge=1, le=64, description="Processes that answer requests; one more makes vectors.")
     request_timeout_seconds: float = Field(5.0, gt=0, le=600, description="Longest request that is not a stream.")
     max_body_bytes: int = Field(1024 * 1024, ge=1024, description="Largest JSON body.")
     max_file_bytes: int = Field(20 * 1024 * 1024, ge=1024, description="Largest file.")

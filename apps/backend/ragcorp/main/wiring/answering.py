@@ -13,12 +13,10 @@ from ragcorp.infrastructure.language.detector import LangidDetector
 from ragcorp.infrastructure.postgres.chunks.catalogue import PostgresPageTexts
 from ragcorp.infrastructure.postgres.documents.unread import PostgresUnreadParts
 from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
+from ragcorp.main.settings.durations import REWRITE_TIMEOUT_SECONDS
 from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.base import Base, Parts
 from ragcorp.main.wiring.models import make_answerer, make_rewriter
-
-REWRITE_TIMEOUT_SECONDS = 5.0
-"""After this time a question is rewritten without the model."""
 
 
 def make_context(settings: Settings, search: ChunkSearch) -> LoadContext:

@@ -16,8 +16,9 @@ from ragcorp.domain.ports.recognition import TextRecognizer
 from ragcorp.domain.ports.sources import FusionService, RetrievalSource
 from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions
 from ragcorp.infrastructure.postgres.dense.search import VectorScan
-from ragcorp.infrastructure.postgres.documents.repository import LexicalOptions, PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
 from ragcorp.infrastructure.postgres.documents.store import PostgresDocumentStore
+from ragcorp.infrastructure.postgres.lexical.search import LexicalOptions
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel, active_model
 from ragcorp.infrastructure.postgres.workspaces.search_statistics import PostgresSearchStatistics
 from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
@@ -132,6 +133,7 @@ async def open_base(settings: Settings, dsn: str, *, own_embedder: Embedder | No
                 budget=settings.sparse_budget,
                 default_language=settings.default_language,
             ),
+            statistics=statistics,
         ),
         store=PostgresDocumentStore(database=database, statistics=statistics),
         statistics=statistics,

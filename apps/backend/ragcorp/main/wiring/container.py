@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ragcorp.application.documents.delete import DeleteDocument
 from ragcorp.application.documents.list import ListDocuments
 from ragcorp.application.documents.restore import RestoreDocument
+from ragcorp.application.embedding.embed_elsewhere import EmbedDocument, EmbedElsewhere
 from ragcorp.application.embedding.prune import PruneEmbeddings
 from ragcorp.application.keys.authenticate import Authenticate
 from ragcorp.application.upkeep.purge_worker import PurgeWorker
@@ -60,8 +61,13 @@ class Container:
 
 
 @asynccontextmanager
-async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = None) -> AsyncIterator[Container]:
-    """Open the database at ``dsn`` (the application role's) and wire the use cases. Raises as ``open_base``."""
+async def open_container(
+    settings: Settings, dsn: str, *, parts: Parts | None = None, embed_document: EmbedDocument | None = None
+) -> AsyncIterator[Container]:
+    """Open the database at ``dsn`` (the application role's) and wire the use cases. Raises as ``open_base``.
+
+    ``embed_document`` makes the vectors for which an ingestion waits in another process.
+    """
     parts = parts or Parts()
     require_free_names(parts.sources)
     async with AsyncExitStack() as stack:
@@ -77,7 +83,11 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
         answer = make_answer(base, parts, search=search_parts.search, budget=budget, health=search_parts.model_health)
         embedding_cache = PostgresEmbeddingCache(database=base.database)
         embed_pending = make_embedding(base, embedding_cache)
-        ingestion = make_ingestion(base, embed_pending=embed_pending, recognizer=parts.recognizer)
+        ingestion = make_ingestion(
+            base,
+            embed_pending=EmbedElsewhere(embed_document, embed_pending) if embed_document else embed_pending,
+            recognizer=parts.recognizer,
+        )
         use_cases = UseCases(
             search=search_parts.search,
             answer=answer,

@@ -14,6 +14,7 @@ from ragcorp.application.folders.sync import SyncFolder
 from ragcorp.application.folders.watch import WatchFolder
 from ragcorp.application.structure.refresh import RefreshStructure
 from ragcorp.domain.ports.recognition import TextRecognizer
+from ragcorp.domain.ports.use_cases import BacklogEmbedding
 from ragcorp.infrastructure.files.folder import LocalFiles
 from ragcorp.infrastructure.files.roots import parse_roots
 from ragcorp.infrastructure.files.watching import LocalWatching
@@ -25,14 +26,12 @@ from ragcorp.infrastructure.postgres.recognition.backlog import PostgresRecognit
 from ragcorp.infrastructure.postgres.structure.backlog import PostgresStructureBacklog
 from ragcorp.infrastructure.postgres.tables.embedded import OF_ITEMS, STRUCTURE
 from ragcorp.infrastructure.sandbox.pool import ChildPool, Limits
+from ragcorp.main.settings.durations import PARTS
 from ragcorp.main.wiring import reading
 from ragcorp.main.wiring.base import Base
 from ragcorp.main.wiring.file_search import logical_path
 from ragcorp.main.wiring.reading import make_reader
 from ragcorp.main.wiring.recognition import ChildRecognizer, make_pool, recognizes
-
-PARTS = 12
-"""How long the files inside a file are read: so many times as long as one file takes CPU time."""
 
 PASSAGES_IN_MEMORY = 2048
 """Vectors of passages in memory: 25 MB at 1,536 dimensions, 6 MB at 384."""
@@ -49,7 +48,7 @@ class IngestionParts:
     recognize: RecognizeText
 
 
-def make_ingestion(base: Base, *, embed_pending: EmbedPending, recognizer: TextRecognizer | None) -> IngestionParts:
+def make_ingestion(base: Base, *, embed_pending: BacklogEmbedding, recognizer: TextRecognizer | None) -> IngestionParts:
     settings, database = base.settings, base.database
     if recognizer is None and recognizes(settings):
         recognizer = ChildRecognizer(base.closing(make_pool()))

@@ -1,7 +1,10 @@
 """Builds the authentication and the token budget of keys."""
 
+from __future__ import annotations
+
 import time
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from ragcorp.application.keys.authenticate import Authenticate
 from ragcorp.application.keys.credentials import CredentialDigests
@@ -9,7 +12,9 @@ from ragcorp.application.limits.token_budget import TokenBudget
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore, PostgresTokenUsage
 from ragcorp.main.settings.schema import Settings
-from ragcorp.main.wiring.base import Base
+
+if TYPE_CHECKING:
+    from ragcorp.main.wiring.base import Base
 
 
 def make_authenticator(settings: Settings, database: Database) -> Authenticate:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ragcorp.application.retrieval.profiles.profile import LINEAR_WEIGHTS, RetrievalProfile
 from ragcorp.application.retrieval.profiles.standard import DEFAULT_DISTANCE, ProfileParameters, standard_profiles
-from ragcorp.application.retrieval.sources.chunks import DenseChunkSource, FullTextChunkSource
+from ragcorp.application.retrieval.sources.chunks import DenseChunkSource, FullTextChunkSource, JointChunkSources
 from ragcorp.application.retrieval.sources.collections import CollectionDenseSource, CollectionFullTextSource
 from ragcorp.application.retrieval.steps.diversification import Diversification
 from ragcorp.application.retrieval.steps.temporal_decay import TemporalDecay
@@ -13,11 +13,12 @@ from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.domain.filters import DOCUMENT_FIELDS, ITEM_FIELDS
 from ragcorp.domain.ports.models import Embedder
 from ragcorp.domain.ports.sources import RetrievalSource
-from ragcorp.domain.ports.storage import ChunkScoring, DocumentRepository
+from ragcorp.domain.ports.storage import ChunkScoring
 from ragcorp.domain.search.sources import DENSE, FULL_TEXT, IDENTIFIERS, OWN_LISTS
 from ragcorp.infrastructure.postgres.collections.channels import PostgresCollectionChannels
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.dense.search import VectorScan
+from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
 from ragcorp.infrastructure.postgres.tables.collections import TABLES
 from ragcorp.main.settings.schema import Settings
@@ -36,12 +37,13 @@ def require_free_names(sources: Mapping[str, RetrievalSource]) -> None:
 
 
 def chunk_sources(
-    embedder: Embedder, repository: DocumentRepository, scoring: ChunkScoring
-) -> dict[str, RetrievalSource]:
-    return {
-        DENSE: DenseChunkSource(embedder=embedder, repository=repository, scoring=scoring),
-        FULL_TEXT: FullTextChunkSource(repository=repository, scoring=scoring),
-    }
+    embedder: Embedder, repository: PostgresDocumentRepository, scoring: ChunkScoring
+) -> JointChunkSources:
+    return JointChunkSources(
+        dense=DenseChunkSource(embedder=embedder, repository=repository, scoring=scoring),
+        full_text=FullTextChunkSource(repository=repository, scoring=scoring),
+        chunks=repository,
+    )
 
 
 def collection_sources(

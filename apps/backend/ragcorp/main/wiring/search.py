@@ -17,7 +17,7 @@ from ragcorp.application.retrieval.search.step_pipeline import RerankLimits, Ste
 from ragcorp.application.retrieval.search_chunks import SearchChunks
 from ragcorp.application.status.model_health import ModelHealth
 from ragcorp.domain.files.values import FILES
-from ragcorp.domain.ports.sources import FusionService
+from ragcorp.domain.ports.sources import FusionService, RetrievalSource
 from ragcorp.domain.search.requests import FusionMethod, SearchMode
 from ragcorp.domain.search.sources import GRAPH_FACTS, GREP, STRUCTURE
 from ragcorp.infrastructure.postgres.collections.candidate_store import PostgresCandidateStore
@@ -48,8 +48,10 @@ class SearchParts:
 
 def make_search(base: Base, parts: Parts, *, files: FileParts, hydration: HydrationParts) -> SearchParts:
     settings, database, embedder, model = base.settings, base.database, base.embedder, base.model
-    sources = {
-        **chunk_sources(embedder, base.repository, PostgresChunkScoring(database, model=model)),
+    chunks = chunk_sources(embedder, base.repository, PostgresChunkScoring(database, model=model))
+    sources: dict[str, RetrievalSource] = {
+        chunks.dense.name: chunks.dense,
+        chunks.full_text.name: chunks.full_text,
         **collection_sources(settings, database, embedder, base.scan),
         GRAPH_FACTS: graph_source(settings, database, embedder, model),
         **({} if files.source is None else {GREP: files.source}),
@@ -68,7 +70,9 @@ def make_search(base: Base, parts: Parts, *, files: FileParts, hydration: Hydrat
         default=PostgresCandidateStore(database, model=model), by_collection={FILES: files.candidates}
     )
     ranked = RankedSearch(
-        fan_out=SourceFanOut(sources=sources, source_timeout_seconds=settings.source_timeout_seconds, breaker=breaker),
+        fan_out=SourceFanOut(
+            sources=sources, source_timeout_seconds=settings.source_timeout_seconds, breaker=breaker, joint=chunks
+        ),
         repository=base.repository,
         store=store,
         pipeline=StepPipeline(

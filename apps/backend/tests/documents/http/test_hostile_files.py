@@ -17,7 +17,7 @@ from ragcorp.domain.ingestion import IngestFailure, IngestRequest
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.sandbox import pool
 from ragcorp.main.opening.library import make_rag
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.wiring.container import Container
 from support.parsing import hostile, samples
 from support.retrieval.corpus import found
@@ -38,7 +38,7 @@ async def container(make_container: Callable[..., Any]) -> Container:
 async def client(
     container: Container, make_client: Callable[[Any], httpx.AsyncClient]
 ) -> AsyncIterator[httpx.AsyncClient]:
-    async with run_app(container) as app, make_client(app) as client:
+    async with run_service(container) as app, make_client(app) as client:
         client.timeout = httpx.Timeout(110)
         yield client
 

@@ -13,7 +13,7 @@ import pytest
 from ragcorp.domain.documents import DocumentAttributes, SourceFile, VisibilityScope
 from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.principal import Principal
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 
 pytestmark = pytest.mark.anyio
 
@@ -40,7 +40,7 @@ async def service(
 ) -> AsyncIterator[httpx.AsyncClient]:
     """The whole service over two roots and an empty database."""
     container = await make_container(allowed_paths=f"{tree / 'docs'}:codigo={tree / 'code'}")
-    async with run_app(container) as app, make_client(app) as client:
+    async with run_service(container) as app, make_client(app) as client:
         yield client
 
 
@@ -138,7 +138,7 @@ async def test_a_file_whose_document_is_anothers_is_withheld(
     tree: Path, make_container: Callable[..., Any], make_client: Callable[[Any], httpx.AsyncClient]
 ) -> None:
     container = await make_container(allowed_paths=str(tree / "docs"))
-    async with run_app(container) as app, make_client(app) as client:
+    async with run_service(container) as app, make_client(app) as client:
         assert (await client.post("/grep", json={"query": "plazo"})).json()["files"] == 1
         private = DocumentAttributes(path="docs/contratos/marco.md", visibility_scope=VisibilityScope.PRIVATE)
         await container.use_cases.ingest.ingest(

@@ -18,7 +18,7 @@ import pytest
 from ragcorp.application.keys.create import CreateKey, KeyRequest
 from ragcorp.domain.keys import EVERY_SCOPE
 from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.wiring.base import Parts
 from ragcorp.main.wiring.container import Container
 from ragcorp.main.wiring.keys import make_digests, utc_now
@@ -42,7 +42,7 @@ async def problems_of(make_container: Callable[..., Any], folder: Path, *, phase
         parts=Parts(embedder=HashingEmbedder()), enable_hybrid_search=True, rate_limit_per_minute=0
     )
     credential = await credential_of_every_scope(container)
-    async with run_app(container) as app, serving(app) as url:
+    async with run_service(container) as app, serving(app) as url:
         tool = Path(sys.executable).with_name("schemathesis")
         done = await anyio.run_process(
             [

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.shapes.hydration import HydrationTurnBody
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.wiring.base import Parts
 from support.models.embedders import HashingEmbedder
 
@@ -122,7 +122,7 @@ async def test_another_callers_episode_is_a_404(
     make_container: Callable[..., Any], make_client: Callable[[Any], httpx.AsyncClient]
 ) -> None:
     container = await make_container(parts=Parts(embedder=HashingEmbedder()))
-    async with run_app(container) as app, make_client(app) as client:
+    async with run_service(container) as app, make_client(app) as client:
         await filled(client)
         await client.post("/search", json={"query": "guia.md", "episode_id": "mine"})
         with pytest.raises(NotFoundError, match="no such episode"):

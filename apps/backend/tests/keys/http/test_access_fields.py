@@ -25,7 +25,7 @@ from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import Hit
 from ragcorp.domain.search.sources import GREP
 from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.wiring.base import Parts
 from ragcorp.main.wiring.container import Container
 from ragcorp.main.wiring.keys import make_digests, utc_now
@@ -83,7 +83,11 @@ async def place(make_container: Callable[..., Any], tmp_path: Path) -> AsyncIter
         enable_hybrid_search=True,
         key_cache_seconds=0,
     )
-    async with run_app(container) as app, serving(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with (
+        run_service(container) as app,
+        serving(app) as url,
+        httpx.AsyncClient(base_url=url, timeout=60) as client,
+    ):
         body = {"text": GUIDE, "metadata": {"path": "guia.md"}, "language": "es"}
         assert (await client.put("/documents/guia.md", json=body)).status_code == 201
         yield Place(client, container)

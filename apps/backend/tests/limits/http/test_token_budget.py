@@ -13,7 +13,7 @@ from ragcorp.application.keys.create import CreateKey, KeyRequest
 from ragcorp.domain.keys import EVERY_SCOPE
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE
 from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.wiring.container import Container
 from ragcorp.main.wiring.keys import make_digests, utc_now
 from support.fixtures.http import Serve
@@ -54,7 +54,7 @@ async def test_a_key_above_its_budget_asks_no_model(
     key_id, key = await make_key(container)
     other_id, other = await make_key(container)
     async with (
-        run_app(container) as app,
+        run_service(container) as app,
         serve(app) as url,
         httpx.AsyncClient(base_url=url, timeout=30, headers=key) as client,
     ):
@@ -87,7 +87,7 @@ async def test_a_stream_that_its_client_leaves_is_counted(
     container = await make_container(answer_provider="openai", openai_base_url=model.base_url, openai_api_key="k")
     key_id, key = await make_key(container)
     async with (
-        run_app(container) as app,
+        run_service(container) as app,
         serve(app) as url,
         httpx.AsyncClient(base_url=url, timeout=30, headers=key) as client,
     ):
@@ -108,7 +108,7 @@ async def test_an_answer_without_a_model_costs_nothing(make_container: Callable[
     container = await make_container(daily_token_budget=1)
     _, key = await make_key(container)
     async with (
-        run_app(container) as app,
+        run_service(container) as app,
         serve(app) as url,
         httpx.AsyncClient(base_url=url, timeout=30, headers=key) as client,
     ):

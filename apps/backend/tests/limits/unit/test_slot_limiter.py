@@ -32,7 +32,7 @@ async def test_places_are_given_in_order_of_arrival() -> None:
 
     tasks = [asyncio.create_task(one(number)) for number in range(5)]
     await asyncio.sleep(0)
-    assert not slots.try_acquire()
+    assert not await slots.try_acquire()
     slots.release()
     await asyncio.gather(*tasks)
     assert order == [0, 1, 2, 3, 4]
@@ -45,7 +45,7 @@ async def test_who_comes_while_others_wait_does_not_overtake_them() -> None:
     waiting = asyncio.create_task(slots.acquire())
     await asyncio.sleep(0)
     slots.release()  # the place is the waiting one's, which has not run yet
-    assert not slots.try_acquire()
+    assert not await slots.try_acquire()
     await waiting
 
 
@@ -99,17 +99,17 @@ async def test_a_waiter_that_was_cancelled_in_the_same_moment_is_passed_over() -
 
 
 @pytest.mark.parametrize(("count", "share"), [(1, 1), (2, 1), (3, 2), (4, 3), (8, 6), (100, 75)])
-def test_one_key_leaves_places_for_another(count: int, share: int) -> None:
+async def test_one_key_leaves_places_for_another(count: int, share: int) -> None:
     slots = limiter(slots=count)
     assert share_of(count) == share
-    assert [slots.try_acquire("b") for _ in range(count)] == [number < share for number in range(count)]
-    assert [slots.try_acquire("a") for _ in range(count - share)] == [True] * (count - share)
-    assert not slots.try_acquire("a")
+    assert [await slots.try_acquire("b") for _ in range(count)] == [number < share for number in range(count)]
+    assert [await slots.try_acquire("a") for _ in range(count - share)] == [True] * (count - share)
+    assert not await slots.try_acquire("a")
 
 
-def test_the_local_user_who_is_alone_may_hold_all_places() -> None:
+async def test_the_local_user_who_is_alone_may_hold_all_places() -> None:
     slots = limiter(slots=8)
-    assert [slots.try_acquire(None) for _ in range(9)] == [True] * 8 + [False]
+    assert [await slots.try_acquire(None) for _ in range(9)] == [True] * 8 + [False]
 
 
 async def test_one_queue_serves_all_keys_in_order_of_arrival() -> None:
@@ -139,7 +139,7 @@ async def test_a_key_that_has_its_share_is_passed_over_until_it_gives_a_place_ba
     slots.release("a")  # b waits first, and has its share
     await asyncio.sleep(0)
     assert not more.done()
-    assert slots.try_acquire("a")
+    assert await slots.try_acquire("a")
     slots.release("b")
     await more
     assert slots.taken == 2
@@ -167,9 +167,9 @@ async def test_a_flood_of_one_key_leaves_room_in_the_queue() -> None:
 async def test_each_refusal_is_reported() -> None:
     refusals: list[str] = []
     slots = SlotLimiter(slots=1, wait_seconds=0.01, max_waiting=1, on_busy=lambda: refusals.append("busy"))
-    slots.acquire_now("a")
+    await slots.acquire("a")
     with pytest.raises(BusyError):
-        slots.acquire_now("b")
+        await slots.acquire("b", wait_seconds=0)
     with pytest.raises(BusyError):
         await slots.acquire("b")
     assert len(refusals) == 2
@@ -206,4 +206,4 @@ async def test_no_place_is_lost_or_made_when_tasks_are_cancelled_at_random(seed:
     assert most["all"] <= count
     assert max(most["a"], most["b"]) <= share_of(count)
     assert slots.taken == slots.waiting == working.total() == 0
-    assert [slots.try_acquire(None) for _ in range(count)] == [True] * count
+    assert [await slots.try_acquire(None) for _ in range(count)] == [True] * count

@@ -14,7 +14,7 @@ from ragcorp.application.keys.create import CreatedKey, CreateKey, KeyRequest
 from ragcorp.domain.keys import Scope
 from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
 from ragcorp.main.service import mcp as main_mcp
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.wiring.container import Container
 from ragcorp.main.wiring.keys import make_digests, utc_now
 from support.mcp.serving import INITIALIZE, JSON_AND_EVENTS, SESSION, message_of, serving
@@ -55,7 +55,7 @@ class Place:
 @pytest.fixture
 async def place(make_container: Callable[..., Any]) -> AsyncIterator[Place]:
     container: Container = await make_container(key_cache_seconds=0, cors_origins=PAGE, **PATIENCE)
-    async with run_app(container) as app, serving(app) as url:
+    async with run_service(container) as app, serving(app) as url:
         yield Place(f"{url}/mcp", container)
         await app.state.mcp.end_sessions()
 

@@ -20,8 +20,9 @@ from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE
 from ragcorp.interface.mcp.services import McpServices
 from ragcorp.main.opening.library import make_rag
-from ragcorp.main.service.app import run_app
-from ragcorp.main.service.serving import listening_socket, serve_container
+from ragcorp.main.service.app import run_service
+from ragcorp.main.service.listener import listening_socket
+from ragcorp.main.service.serving import serve_container
 from ragcorp.main.wiring.container import Container
 from support.mcp.fakes import Log, server_over, text_of
 from support.mcp.serving import JSON_AND_EVENTS, SESSION, message_of, open_session, serving
@@ -82,7 +83,7 @@ def paths(result: CallToolResult) -> list[str | None]:
 async def test_each_tool_over_the_mounted_endpoint(place: Place) -> None:
     log = Log()
     async with (
-        run_app(place.container) as app,
+        run_service(place.container) as app,
         serving(app) as url,
         Client(f"{url}/mcp", mode="legacy", logging_callback=log) as client,
     ):
@@ -122,7 +123,7 @@ async def test_what_the_tools_search_is_counted_like_what_the_routes_do(place: P
         ("context", {"query": "Priya"}),
         ("read_file", {"path": "docs/marco.md"}),
     )
-    async with run_app(place.container) as app, serving(app) as url, httpx.AsyncClient() as client:
+    async with run_service(place.container) as app, serving(app) as url, httpx.AsyncClient() as client:
         async with Client(f"{url}/mcp", mode="legacy") as tools:
             for name, arguments in calls:
                 assert not (await tools.call_tool(name, arguments)).is_error

@@ -14,7 +14,7 @@ import pytest
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal
 from ragcorp.main.opening.library import make_rag
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.wiring.base import Parts
 from support.fixtures.http import Serve
 from support.models.embedders import HashingEmbedder
@@ -54,7 +54,7 @@ async def test_what_the_caller_may_not_read_is_404_and_its_name_taken(
     container = await make_container(parts=Parts(embedder=HashingEmbedder()))
     ana = make_rag(container, principal=Principal(subject="ana"))
     await ana.memory.add("Solo de ana.", external_id="own", visibility_scope=VisibilityScope.PRIVATE)
-    async with run_app(container) as app, serve(app) as url, httpx.AsyncClient(base_url=url) as client:
+    async with run_service(container) as app, serve(app) as url, httpx.AsyncClient(base_url=url) as client:
         hidden, missing = await client.get(f"{MEMORY}/own"), await client.get(f"{MEMORY}/none")
         assert hidden.status_code == missing.status_code == 404
         assert {**hidden.json(), "request_id": ""} == {**missing.json(), "request_id": ""}
@@ -74,7 +74,7 @@ async def test_an_export_over_a_socket(make_container: Callable[..., Any], serve
         for number in range(1_200)
     ]
     lines[600] = b"{"
-    async with run_app(container) as app, serve(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with run_service(container) as app, serve(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
         for expected in ({"created": 1_199, "unchanged": 0}, {"created": 0, "unchanged": 1_199}):
             answer = await client.post(
                 f"{HISTORY}/bulk", content=b"\n".join(lines), headers={"Content-Type": "application/x-ndjson"}

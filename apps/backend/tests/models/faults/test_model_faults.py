@@ -22,7 +22,7 @@ from ragcorp.infrastructure.openai_compatible.answerer import OpenAIAnswerer
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.embedder import OpenAIEmbedder
 from ragcorp.infrastructure.reranking.http_reranker import HttpReranker
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.wiring.base import Parts
 from ragcorp.main.wiring.container import Container
 from support.faults.proxy import Fault, fault_proxy
@@ -55,7 +55,7 @@ class World(NamedTuple):
 
 @asynccontextmanager
 async def service(container: Container) -> AsyncIterator[World]:
-    async with run_app(container) as app:
+    async with run_service(container) as app:
         transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=60) as client:
             yield World(client, container)

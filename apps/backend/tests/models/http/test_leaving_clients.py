@@ -13,7 +13,7 @@ import pytest
 
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.embedder import OpenAIEmbedder
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.wiring.base import Parts
 from ragcorp.main.wiring.container import Container
 from support.http.serving import serving
@@ -114,7 +114,7 @@ async def test_the_call_of_a_model_ends_with_its_client(
 ) -> None:
     monkeypatch.setattr("ragcorp.main.wiring.answering.REWRITE_TIMEOUT_SECONDS", LONG)
     container = await container_of(make_container, model)
-    async with run_app(container) as app, serving(app) as url:
+    async with run_service(container) as app, serving(app) as url:
         async with httpx.AsyncClient(base_url=url, timeout=60) as client:
             await client.put("/documents/a.md", json={"text": "El plazo de entrega es de 30 días."})
             first = await client.post("/ask", json={**ASKED, "conversation_id": "c"})
@@ -148,7 +148,7 @@ async def test_a_put_that_is_left_keeps_its_document_and_ends_its_wait(
 ) -> None:
     container = await container_of(make_container, model, embed_wait_seconds=60.0)
     model.always = "hang"
-    async with run_app(container) as app, serving(app) as url:
+    async with run_service(container) as app, serving(app) as url:
         async with request_open(url, "PUT", "/documents/a.md", TEXT):
             await asked(model, EMBEDDINGS)
         async with asyncio.timeout(SOON):
@@ -163,7 +163,7 @@ async def test_streams_that_a_model_keeps_waiting_hold_no_connection(
     make_container: MakeContainer, model: FakeOpenAI
 ) -> None:
     container = await container_of(make_container, model, database_pool_size=2, max_concurrent_requests=1)
-    async with run_app(container) as app, serving(app) as url, AsyncExitStack() as stack:
+    async with run_service(container) as app, serving(app) as url, AsyncExitStack() as stack:
         client = await stack.enter_async_context(httpx.AsyncClient(base_url=url, timeout=60))
         await client.put("/documents/a.md", json={"text": "El plazo de entrega es de 30 días."})
         await no_more_calls(model)
@@ -194,7 +194,11 @@ async def test_a_tool_call_that_is_cancelled_ends_the_call_of_the_model(
     make_container: MakeContainer, model: FakeOpenAI
 ) -> None:
     container = await container_of(make_container, model)
-    async with run_app(container) as app, serving(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with (
+        run_service(container) as app,
+        serving(app) as url,
+        httpx.AsyncClient(base_url=url, timeout=60) as client,
+    ):
         await client.put("/documents/a.md", json={"text": "El plazo de entrega es de 30 días."})
         await no_more_calls(model)
         opened = await client.post("/mcp", json=INITIALIZE, headers=JSON_AND_EVENTS)

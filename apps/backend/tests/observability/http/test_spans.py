@@ -24,7 +24,7 @@ from ragcorp.application.hydration.passages import hydrated_chunks
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerPrompt
 from ragcorp.domain.exceptions import MissingExtraError
 from ragcorp.domain.search.requests import SearchRequest
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring import tracing
 from ragcorp.main.wiring.container import Container
@@ -43,7 +43,7 @@ BACKEND = Path(__file__).resolve().parents[3]
 @asynccontextmanager
 async def asked(container: Container) -> AsyncIterator[httpx.AsyncClient]:
     async with (
-        run_app(container) as app,
+        run_service(container) as app,
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client,
     ):
         yield client

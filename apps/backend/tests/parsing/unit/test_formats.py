@@ -113,7 +113,9 @@ def test_mail_in_latin_1() -> None:
 def test_pdf_reads_as_running_text() -> None:
     parsed = parse("a.pdf", samples.pdf_file())
     assert parsed.title == "Contrato de suministro"
-    assert parsed.text.count("ACME Corporación") == 1
+    assert parsed.text.count("ACME Corporación") == 3
+    assert parsed.text.startswith("ACME Corporación - Confidencial\n\n## 1.")
+    assert parsed.text.endswith("a final de línea.\n\nACME Corporación - Confidencial")
     assert "Página" not in parsed.text
     for number in (1, 2, 3):
         assert f"## {number}. Sección número {number}\n\nApartado {number}. {samples.LONG}\n\n" in parsed.text

@@ -52,16 +52,43 @@ def test_a_sentence_over_a_page_break_and_a_blank_page() -> None:
 def test_heads_feet_and_numbers() -> None:
     pages = [["ACME | Acta", f"Artículo {n}", f"Cuerpo {n}", "Confidencial", f"- {n + 4} -"] for n in range(1, 5)]
     assert without_furniture(pages) == [
-        ["ACME | Acta", "Artículo 1", "Cuerpo 1", "Confidencial"],
-        *([f"Artículo {n}", f"Cuerpo {n}"] for n in (2, 3, 4)),
+        (["ACME | Acta", "Artículo 1", "Cuerpo 1"], ["Confidencial"]),
+        *(([f"Artículo {n}", f"Cuerpo {n}"], ["ACME | Acta", "Confidencial"]) for n in (2, 3, 4)),
     ]
 
 
 def test_a_head_with_its_page_number() -> None:
     pages = [[f"Contrato marco | Página {n} de 3", f"Cuerpo {n}"] for n in (1, 2, 3)]
-    assert without_furniture(pages) == [["Contrato marco", "Cuerpo 1"], ["Cuerpo 2"], ["Cuerpo 3"]]
+    assert without_furniture(pages) == [
+        (["Contrato marco", "Cuerpo 1"], []),
+        *(([f"Cuerpo {n}"], ["Contrato marco"]) for n in (2, 3)),
+    ]
+
+
+def test_heads_of_later_pages_are_no_headings_and_cut_no_sentence() -> None:
+    pages = [
+        f"ACME\n{WIDE}\nfin.\n{WIDE}\nConfidencial",
+        f"ACME\npágina dos.\n{WIDE}\nfin.\nPlazo\n{WIDE}\nConfidencial",
+        f"ACME\npágina tres, {WIDE}\nConfidencial",
+        "ACME\nconfines.\nConfidencial",
+        "ACME\nConfidencial",
+    ]
+    repeats = "ACME\nConfidencial"
+    text, starts = join_pages(pages, ("ACME", "Plazo"))
+    assert text == (
+        f"## ACME\n\n{WIDE} fin.\n\nConfidencial\n\n{WIDE} "
+        f"página dos.\n\n{WIDE} fin.\n\n{repeats}\n\n## Plazo\n\n{WIDE} "
+        f"página tres, {WIDE}\n\n{repeats}\n\nconfines.\n\n{repeats}\n\n{repeats}"
+    )
+    assert starts[:-1] == tuple(map(text.index, ["## ACME", "página dos", "página tres", "confines"]))
+    assert starts[-1] == text.rindex(repeats)
+
+
+def test_rows_of_a_table_are_no_heads() -> None:
+    pages = [["| Concepto | Precio |", "| --- | --- |", f"| Partida {n} | {n},50 |", f"Cuerpo {n}"] for n in (1, 2, 3)]
+    assert without_furniture(pages) == [(page, []) for page in pages]
 
 
 def test_what_two_pages_share_stays() -> None:
     pages = [["Igual", "uno"], ["Igual", "dos"]]
-    assert without_furniture(pages) == pages
+    assert without_furniture(pages) == [(page, []) for page in pages]

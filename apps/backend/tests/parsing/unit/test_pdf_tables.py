@@ -75,3 +75,27 @@ def test_headings_of_columns_are_no_heading_of_the_text() -> None:
         for column, word in enumerate(["Nombre", "Cargo", "Lugar"]):
             pdf.text(20 + 60 * column, 30 + 6 * number, f"{word} {number}" if number != 1 else word)
     assert "#" not in parse("a.pdf", bytes(pdf.output())).text
+
+
+def test_a_word_drawn_in_pieces_and_a_word_broken_within_a_cell() -> None:
+    pdf = FPDF()
+    pdf.add_page()
+    pdf.set_font("helvetica", size=10)
+
+    def draw(left: float, line: float, text: str) -> None:
+        pdf.text(left, line, text[:4])
+        pdf.text(left + pdf.get_string_width(text[:4]), line, text[4:])
+
+    for top, height, left_lines, right in (
+        (24, 8, ["Servicio"], "Cuota"),
+        (32, 8, ["Desacuerdo"], "1.200"),
+        (40, 12, ["Manteni-", "miento de equipos"], "95"),
+    ):
+        for number, text in enumerate(left_lines):
+            draw(20, top + 5 + 5 * number, text)
+        draw(100, top + 5, right)
+        pdf.rect(18, top, 80, height)
+        pdf.rect(98, top, 60, height)
+    assert parse("a.pdf", bytes(pdf.output())).text == markdown(
+        ("Servicio", "Cuota"), ("Desacuerdo", "1.200"), ("Mantenimiento de equipos", "95")
+    )

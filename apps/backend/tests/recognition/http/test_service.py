@@ -9,24 +9,23 @@ from typing import Any
 import httpx
 import pytest
 
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.wiring.base import Parts
 from ragcorp.main.wiring.container import Container
 from support.http.waiting import until_true
 from support.models.embedders import HashingEmbedder
 from support.recognition.fakes import ScriptedRecognizer
-from support.recognition.scans import Scanner, image_file, pdf_of
+from support.recognition.half_scanned import GRANT, SCAN
+from support.recognition.scans import image_file, pdf_of
 
 pytestmark = pytest.mark.anyio
 
-SCAN = Scanner(dpi=72).scan("Resolución")
-GRANT = "Se concede a la cooperativa una ayuda de 47.250 euros."
 DONE = {"pages": 1, "done": 1, "failed": 0}
 
 
 @asynccontextmanager
 async def service(container: Container) -> AsyncIterator[httpx.AsyncClient]:
-    async with run_app(container) as app:
+    async with run_service(container) as app:
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             yield client

@@ -21,7 +21,7 @@ from ragcorp.domain.exceptions import SourceUnavailableError
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.retrieval import Hit, RankedList
 from ragcorp.main.opening.library import make_rag
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.wiring.base import Parts
 from ragcorp.main.wiring.container import Container
 from support.models.embedders import BrokenEmbedder, HashingEmbedder
@@ -103,7 +103,7 @@ def a_million_at_hand() -> Iterator[None]:
 
 @asynccontextmanager
 async def service(container: Container) -> AsyncIterator[httpx.AsyncClient]:
-    async with run_app(container) as app:
+    async with run_service(container) as app:
         transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             yield client

@@ -19,7 +19,8 @@ from ragcorp.interface.http.layers.boundary import RequestBoundary
 from ragcorp.interface.http.layers.lingering_close import LingeringClose
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics
 from ragcorp.main.process.logs import configure_logging
-from ragcorp.main.service.serving import listening_socket, serve_container
+from ragcorp.main.service.listener import listening_socket
+from ragcorp.main.service.serving import serve_container
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.wiring.base import Parts
 from support.models.embedders import BrokenEmbedder, HashingEmbedder
 
@@ -64,7 +64,7 @@ async def test_the_worker_makes_vectors_after_the_answer(
     make_container: Callable[..., Any], make_client: Callable[[Any], httpx.AsyncClient]
 ) -> None:
     container = await make_container(parts=Parts(embedder=HashingEmbedder()), embed_wait_seconds=0)
-    async with run_app(container) as app, make_client(app) as client:
+    async with run_service(container) as app, make_client(app) as client:
         answer = await client.put("/documents/a", json={"text": "Hola a todos."})
         assert answer.json()["pending"] == 1
         async with asyncio.timeout(20):
@@ -77,7 +77,7 @@ async def test_text_answers_while_no_vector_can_be_made(
     make_container: Callable[..., Any], make_client: Callable[[Any], httpx.AsyncClient]
 ) -> None:
     container = await make_container(parts=Parts(embedder=BrokenEmbedder(reason="unreachable")))
-    async with run_app(container) as app, make_client(app) as client:
+    async with run_service(container) as app, make_client(app) as client:
         answer = await client.put("/documents/a", json={"text": "Hola a todos."})
         assert (answer.status_code, answer.json()["pending"]) == (201, 1)
         matches = (await client.post("/search", json={"query": "hola"})).json()

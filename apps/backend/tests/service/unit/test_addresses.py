@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from ragcorp.domain.exceptions import ConfigurationError
-from ragcorp.main.service.serving import listening_socket
+from ragcorp.main.service.listener import listening_socket
 from ragcorp.main.settings.addresses import LOOPBACK_HOSTS, access_over, address_of, allowed_hosts, is_loopback
 from ragcorp.main.settings.schema import load_settings
 

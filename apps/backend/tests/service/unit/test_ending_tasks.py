@@ -7,13 +7,13 @@ from contextlib import suppress
 
 import pytest
 
-from ragcorp.main.service import app
+from ragcorp.main.service import background
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_task_that_swallows_a_cancellation_is_cancelled_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "CANCEL_AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(background, "CANCEL_AGAIN_SECONDS", 0.01)
     begun = asyncio.Event()
 
     async def stubborn() -> None:
@@ -25,5 +25,5 @@ async def test_a_task_that_swallows_a_cancellation_is_cancelled_again(monkeypatc
     task = asyncio.create_task(stubborn())
     await begun.wait()
     async with asyncio.timeout(30):
-        await app._ended([task])
+        await background._ended([task])
     assert task.cancelled()

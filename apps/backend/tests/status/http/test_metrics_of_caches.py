@@ -20,7 +20,7 @@ from ragcorp.domain.structure.hydration import (
     PlannedEntity,
 )
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.wiring.base import Parts
 from support.fixtures.http import Serve
 from support.hydration.in_memory import ref, text
@@ -41,7 +41,7 @@ def samples(exposed: str, family: str) -> dict[tuple[str, ...], float]:
 
 async def test_queries_and_passages_by_how_their_vector_came(make_container: Callable[..., Any], serve: Serve) -> None:
     container = await make_container(parts=Parts(embedder=HashingEmbedder()))
-    async with run_app(container) as app, serve(app) as url, httpx.AsyncClient(base_url=url) as client:
+    async with run_service(container) as app, serve(app) as url, httpx.AsyncClient(base_url=url) as client:
 
         async def counts() -> dict[tuple[str, ...], float]:
             return samples((await client.get("/metrics")).text, "embedding_cache_requests")
@@ -74,7 +74,7 @@ async def test_who_asks_together_is_counted_as_joined(make_container: Callable[.
 
     both = asyncio.Event()
     container = await make_container(parts=Parts(embedder=Slow()))
-    async with run_app(container) as app, serve(app) as url, httpx.AsyncClient(base_url=url) as client:
+    async with run_service(container) as app, serve(app) as url, httpx.AsyncClient(base_url=url) as client:
         asked = [
             asyncio.create_task(client.post("/search", json={"query": "plazo", "mode": "dense"})) for _ in range(2)
         ]
@@ -91,7 +91,7 @@ async def test_who_asks_together_is_counted_as_joined(make_container: Callable[.
 
 async def test_without_a_memory_every_query_is_a_miss(make_container: Callable[..., Any], serve: Serve) -> None:
     container = await make_container(parts=Parts(embedder=HashingEmbedder()), embedding_cache_ttl=0)
-    async with run_app(container) as app, serve(app) as url, httpx.AsyncClient(base_url=url) as client:
+    async with run_service(container) as app, serve(app) as url, httpx.AsyncClient(base_url=url) as client:
         for _ in range(3):
             await client.post("/search", json={"query": "plazo", "mode": "dense"})
         results = samples((await client.get("/metrics")).text, "embedding_cache_requests")

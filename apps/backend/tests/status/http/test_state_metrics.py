@@ -14,7 +14,7 @@ from ragcorp.domain import exceptions as domain
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics, ServiceState, reason_label
 from ragcorp.interface.http.protocol.limits import HttpLimits
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.wiring.base import Parts
 from support.http.fakes import World
 from support.models.embedders import HashingEmbedder
@@ -99,7 +99,7 @@ async def test_the_circuit_of_a_source_is_seen_to_open(
             raise domain.EmbedderUnavailableError("out", reason="unreachable")
 
     container = await make_container(parts=Parts(embedder=Out()), enable_hybrid_search=True, circuit_breaker_failures=2)
-    async with run_app(container) as app, make_client(app) as client:
+    async with run_service(container) as app, make_client(app) as client:
         await client.put("/documents/a", json={"text": "El plazo es largo."})
         before = (await client.get("/metrics")).text
         for number in range(2):

@@ -50,6 +50,7 @@ async def test_all_is_well(client: httpx.AsyncClient) -> None:
         "request_id": "r-1",
         "status": "ok",
         "version": "1.2.3",
+        "worker": None,
         "sources": [
             {"source": name, "state": "ok", "reason": None, "says": None, "remedy": None} for name in WELL
         ],
@@ -171,7 +172,7 @@ async def test_it_is_told_while_every_place_is_taken(
 ) -> None:
     app = create_app(world.services(), HttpLimits(max_concurrent_requests=1, admission_wait_seconds=0.1))
     async with make_client(app) as client:
-        app.state.admission.try_acquire(None)
+        await app.state.admission.try_acquire(None)
         refused = await client.get("/documents")
         assert refused.status_code == 503
         status = await asked(client)

@@ -19,7 +19,7 @@ from ragcorp.domain.keys import Scope
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres.collections.counts import PostgresContentCounts
 from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.service.status import VISIBLE, visible_flags
 from ragcorp.main.settings.schema import Settings, load_settings
 from ragcorp.main.wiring.base import Parts
@@ -44,7 +44,7 @@ TEXT = "# Plazos\n\nEl plazo de entrega es de treinta días.\n"
 
 @asynccontextmanager
 async def service(container: Container) -> AsyncIterator[httpx.AsyncClient]:
-    async with run_app(container) as app:
+    async with run_service(container) as app:
         transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=60) as client:
             yield client
@@ -271,7 +271,7 @@ def test_a_new_setting_is_shown_or_hidden_on_purpose() -> None:
         "hydration_retention_days", "context_load_timeout", "default_result_limit", "max_memory_chars", "rerank_url",
         "rerank_api_key", "embedding_batch_size", "embedding_send_dimensions", "embedding_timeout_seconds",
         "embed_wait_seconds", "query_cache_size", "embedding_cache_ttl", "openai_base_url", "openai_api_key", "host",
-        "port", "parse_timeout_seconds", "parse_memory_mb", "parse_processes", "ocr", "max_body_bytes",
+        "port", "workers", "parse_timeout_seconds", "parse_memory_mb", "parse_processes", "ocr", "max_body_bytes",
         "max_json_depth", "max_metadata_bytes", "allowed_hosts", "cors_origins",
         "cors_credentials", "shutdown_grace_seconds", "write_timeout_seconds", "max_concurrent_requests",
         "admission_wait_seconds", "max_streams", "keys_secret", "key_cache_seconds",

@@ -15,7 +15,7 @@ from ragcorp.application.status.readiness import KEPT_SECONDS, Readiness
 from ragcorp.domain.diagnosis import SearchFacts
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.infrastructure.postgres.administration.migrations import head_revision
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.wiring.container import Container
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +26,7 @@ CHECKS = ["schema", "indexes", "vectors", "text_search"]
 @asynccontextmanager
 async def asked(container: Container) -> AsyncIterator[httpx.AsyncClient]:
     async with (
-        run_app(container) as app,
+        run_service(container) as app,
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client,
     ):
         yield client

@@ -10,8 +10,6 @@ import signal
 import stat
 import subprocess
 import sys
-import tempfile
-import time
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -31,6 +29,7 @@ from ragcorp.main.wiring.keys import make_authenticator
 from support.fixtures.command_line import CONTRACT, POLICY
 from support.hydration.episodes import record, shown, store_entities
 from support.processes.command_line import environment, run_here
+from support.storage.embedded_server import until
 from support.storage.postgres import open_database
 
 GRAPH = [
@@ -70,11 +69,8 @@ def patched() -> Iterator[pytest.MonkeyPatch]:
 
 
 @pytest.fixture(scope="module")
-def home() -> Iterator[Path]:
-    place = Path(tempfile.mkdtemp(prefix="ragcorp-backup-"))
-    place.chmod(0o755)
-    yield place
-    shutil.rmtree(place, ignore_errors=True)
+def home(data_dir: Path) -> Path:
+    return data_dir.parent
 
 
 async def fill_episodes(dsn: str) -> None:
@@ -84,10 +80,14 @@ async def fill_episodes(dsn: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def origin(postgres_server: Any, template_database: str, home: Path, patched: pytest.MonkeyPatch) -> Iterator[Origin]:
-    name = "backed_up"
-    with postgres_server.superuser() as connection:
-        connection.execute(f'CREATE DATABASE {name} TEMPLATE "{template_database}" OWNER ragcorp_owner')
+def origin(
+    postgres_server: Any,
+    template_database: str,
+    keep_database: Callable[..., str],
+    home: Path,
+    patched: pytest.MonkeyPatch,
+) -> Origin:
+    name = keep_database(template_database)
     dsn, owner = postgres_server.dsn(name), postgres_server.dsn(name, role="ragcorp_owner")
     documents = home / "documents"
     documents.mkdir()
@@ -106,15 +106,13 @@ def origin(postgres_server: Any, template_database: str, home: Path, patched: py
     file = home / "all.ragcorp"
     made = run_here("backup", str(file), "--json")
     assert made.code == 0, made.out
-    yield Origin(
+    return Origin(
         file=file,
         superuser_dsn=postgres_server.dsn(name, role="postgres"),
         owner_dsn=owner,
         credential=key.json["credential"],
         hits=hits(),
     )
-    with postgres_server.superuser() as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture
@@ -250,32 +248,29 @@ def test_a_schema_that_migrate_made_is_replaced_with_whatever_else_is_in_it(
         assert left.fetchone() == (None, None, None, None)
 
 
-def test_a_data_folder_that_other_commands_made_and_used_is_replaced(origin: Origin, tmp_path: Path) -> None:
+def test_a_data_folder_that_other_commands_made_and_used_is_replaced(
+    origin: Origin, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One that was only looked into, and one that was written to in between."""
-    place = Path(tempfile.mkdtemp(prefix="ragcorp-cli-"))
-    place.chmod(0o755)
-    folder = ("--data-dir", str(place / "data"))
+    data_dir = home / "used"
+    folder = ("--data-dir", str(data_dir))
     file = tmp_path / "all.ragcorp"
     shutil.copyfile(origin.file, file)
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            for name in ("DATABASE_URL", "DATABASE_OWNER_URL"):
-                patch.delenv(name, raising=False)
-            with EmbeddedPostgres(data_dir=place / "data") as server:  # one server for all of these commands
-                assert run_here("documents", "list", *folder).code == 0
-                first = run_here("restore", str(file), *folder, "--json")
-                assert first.code == 0, first.out
-                assert first.json["kept"] is None
-                assert run_here("memory", "add", "Lo que se escribió después.", *folder).code == 0
-                written = rows(server.superuser_dsn)
-                again = run_here("restore", str(file), "--replace", *folder, "--json")
-                assert again.code == 0, again.out
-                assert rows(server.superuser_dsn) == rows(origin.superuser_dsn)
-                back = run_here("restore", again.json["kept"], "--replace", *folder, "--json")
-                assert back.code == 0, back.out
-                assert rows(server.superuser_dsn) == written
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+    for name in ("DATABASE_URL", "DATABASE_OWNER_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with EmbeddedPostgres(data_dir=data_dir) as server:  # one server for all of these commands
+        assert run_here("documents", "list", *folder).code == 0
+        first = run_here("restore", str(file), *folder, "--json")
+        assert first.code == 0, first.out
+        assert first.json["kept"] is None
+        assert run_here("memory", "add", "Lo que se escribió después.", *folder).code == 0
+        written = rows(server.superuser_dsn)
+        again = run_here("restore", str(file), "--replace", *folder, "--json")
+        assert again.code == 0, again.out
+        assert rows(server.superuser_dsn) == rows(origin.superuser_dsn)
+        back = run_here("restore", again.json["kept"], "--replace", *folder, "--json")
+        assert back.code == 0, back.out
+        assert rows(server.superuser_dsn) == written
 
 
 def test_nobody_may_be_connected(origin: Origin, target: tuple[str, str]) -> None:
@@ -356,16 +351,9 @@ def test_a_restore_that_fails_late_changes_nothing(
     assert rows(superuser) == before
 
 
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "the awaited state did not come"
-        time.sleep(0.002)
-
-
 def killed(process: subprocess.Popen[bytes], condition: Callable[[], bool]) -> None:
     """Kill it in the awaited state."""
-    until(lambda: condition() or process.poll() is not None)
+    until(lambda: condition() or process.poll() is not None, 60)
     assert process.poll() is None, "it ended before it could be killed"
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -393,7 +381,7 @@ def test_a_restore_that_is_killed_changes_nothing(
             stdout=subprocess.DEVNULL,
         )
         killed(process, lambda: count("application_name = 'ragcorp-backup' AND backend_xid IS NOT NULL") > 0)
-        until(lambda: count("usesysid IS NOT NULL") == 0)
+        until(lambda: count("usesysid IS NOT NULL") == 0, 60)
     assert rows(superuser) == before
     repeated = run_here("restore", str(origin.file), "--replace")
     assert repeated.code == 0, repeated.err

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ragcorp.domain.exceptions import ConfigurationError
-from ragcorp.main.service.serving import ANY_ORIGIN_WITHOUT_KEY, UNBOUND_ROLE, require_bound_role, warn_of_any_origin
+from ragcorp.main.service.startup import ANY_ORIGIN_WITHOUT_KEY, UNBOUND_ROLE, require_bound_role, warn_of_any_origin
 from ragcorp.main.settings.schema import load_settings
 
 pytestmark = pytest.mark.anyio

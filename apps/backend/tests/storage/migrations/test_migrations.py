@@ -20,7 +20,14 @@ from sqlalchemy import Engine, event
 
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.infrastructure.postgres.administration.inspection import inspect_service
-from ragcorp.infrastructure.postgres.administration.migrations import alembic_config, migrate, scripts_folder, state
+from ragcorp.infrastructure.postgres.administration.migrations import (
+    alembic_config,
+    head_revision,
+    known_revisions,
+    migrate,
+    scripts_folder,
+    state,
+)
 from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from support.storage.migrations import MODEL, connected, fill, one
 from support.storage.postgres import open_database, repository_over
@@ -242,6 +249,19 @@ def kill_index_builds(postgres_server: Any, owner_dsn: str, *, within: float = 2
                 return
             time.sleep(0.05)
     pytest.fail("no index build was seen waiting")
+
+
+def test_the_names_of_the_files_are_the_revisions() -> None:
+    scripts = ScriptDirectory(str(scripts_folder()))
+    assert known_revisions() == {script.revision for script in scripts.walk_revisions()}
+    assert head_revision() == scripts.get_current_head()
+
+
+def test_a_database_at_the_newest_revision_is_prepared_without_alembic(
+    owner_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "alembic", None)
+    assert migrate(owner_dsn, embedding_model=MODEL).up_to_date
 
 
 def committing_halfway() -> dict[str, str]:

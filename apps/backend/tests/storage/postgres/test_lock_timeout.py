@@ -11,7 +11,7 @@ import pytest
 
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +21,7 @@ async def test_a_write_that_waits_for_a_lock_ends_in_503_and_succeeds_later(
 ) -> None:
     container = await make_container(database_lock_timeout_seconds=0.2, request_timeout_seconds=30)
     async with (
-        run_app(container) as app,
+        run_service(container) as app,
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost", timeout=30) as client,
     ):
         assert (await client.put("/documents/a", json={"text": "uno"})).status_code == 201

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.wiring.container import Container
 
 MCP_HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -101,7 +101,7 @@ def _message(answer: httpx.Response) -> Any:
 @asynccontextmanager
 async def probed(container: Container) -> AsyncIterator[Probes]:
     """Serve the container inside this process, with a document in it and an open session of MCP."""
-    async with run_app(container) as app:
+    async with run_service(container) as app:
         transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=60) as client:
             probes = Probes(client)

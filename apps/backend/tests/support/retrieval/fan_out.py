@@ -12,7 +12,7 @@ from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.application.retrieval.search.fan_out import SourceFanOut
 from ragcorp.application.retrieval.search.plan import QueryPlan, current_hour
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.sources import RetrievalSource, SourceResult
+from ragcorp.domain.ports.sources import JointSources, RetrievalSource, SourceResult
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import Hit, RankedList
 from ragcorp.domain.search.requests import SearchMode, SearchRequest
@@ -32,6 +32,7 @@ class FanOut:
     total: float = 10.0
     timeouts: Mapping[str, float] = field(default_factory=dict)
     breaker: CircuitBreaker | None = None
+    joint: JointSources | None = None
     known: frozenset[str] | None = None
     seen: list[RankedList] = field(default_factory=list)
     seconds: float = 0.0
@@ -43,6 +44,7 @@ class FanOut:
             source_timeout_seconds=self.timeout,
             timeouts=self.timeouts,
             breaker=self.breaker,
+            joint=self.joint,
         )
 
     async def ask(

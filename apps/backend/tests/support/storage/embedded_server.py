@@ -130,4 +130,4 @@ def until(condition: Callable[[], bool], timeout_s: float = 10.0) -> None:
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, "the awaited state did not come"
-        time.sleep(0.01)
+        time.sleep(0.002)

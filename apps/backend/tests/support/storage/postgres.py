@@ -9,9 +9,10 @@ from typing import Any
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions
 from ragcorp.infrastructure.postgres.dense.search import VectorScan
-from ragcorp.infrastructure.postgres.documents.repository import LexicalOptions, PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
 from ragcorp.infrastructure.postgres.documents.scoring import PostgresChunkScoring
 from ragcorp.infrastructure.postgres.documents.store import PostgresDocumentStore
+from ragcorp.infrastructure.postgres.lexical.search import LexicalOptions
 from ragcorp.infrastructure.postgres.models.registry import active_model
 from support.models.embedders import TEST_MODEL
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from ragcorp.domain.filters import MOST_FILTER_CONDITIONS
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 
 pytestmark = pytest.mark.anyio
 
@@ -25,7 +25,7 @@ async def client(
     make_container: Callable[..., Any], make_client: Callable[[Any], httpx.AsyncClient]
 ) -> AsyncIterator[httpx.AsyncClient]:
     container = await make_container(max_metadata_bytes=100, max_filter_conditions=4)
-    async with run_app(container) as app, make_client(app) as client:
+    async with run_service(container) as app, make_client(app) as client:
         yield client
 
 
@@ -84,7 +84,7 @@ async def test_a_setting_may_allow_more_conditions(
     make_container: Callable[..., Any], make_client: Callable[[Any], httpx.AsyncClient]
 ) -> None:
     container = await make_container(max_filter_conditions=30)
-    async with run_app(container) as app, make_client(app) as client:
+    async with run_service(container) as app, make_client(app) as client:
         many = {f"k{number}": 1 for number in range(30)}
         assert (await client.post("/search", json={"query": "a", "filters": many})).status_code == 200
         assert (await client.get("/documents", params={"filters": json.dumps(many)})).status_code == 200

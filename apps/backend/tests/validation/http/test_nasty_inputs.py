@@ -21,7 +21,7 @@ import pytest
 from ragcorp.domain.embeddings import Vector
 from ragcorp.infrastructure.openai_compatible.prompt import chat_messages
 from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.wiring.base import Parts
 from support.http.fakes import ScriptedAnswerer
 from support.http.nasty_inputs import NastyInput, expand, read_nasty_inputs
@@ -134,7 +134,7 @@ async def test_n18_delimiters_in_a_text(
     (call,) = nasty["N18"].calls
     answerer = ScriptedAnswerer()
     container = await make_container(parts=Parts(embedder=HashingEmbedder(), answerer=answerer))
-    async with run_app(container) as app, make_client(app) as client:
+    async with run_service(container) as app, make_client(app) as client:
         assert (await ingest(client, call)).status_code == 201
         assert (await search(client, "precio"))["results"][0]["text"] == call["text"]
         await client.post("/ask", json={"query": "¿Qué precio?"})
@@ -190,7 +190,7 @@ async def test_n34_a_query_that_is_too_long(
     embedder = HashingEmbedder()
     container = await make_container(parts=Parts(embedder=embedder))
     (call,) = nasty["N34"].calls
-    async with run_app(container) as app, make_client(app) as client:
+    async with run_service(container) as app, make_client(app) as client:
         await client.get("/documents")  # whether keys exist is known from here on
         before = -1
         while (asked := container.database.statistics()["requests_num"]) != before:
@@ -248,7 +248,7 @@ async def test_n44_a_filter_that_leaves_few(
         await embed_all(PostgresEmbeddingBacklog(database=database), vectors)
     # the service comes last: its worker would make vectors of its own
     container = await make_container()
-    async with run_app(container) as app, make_client(app) as client:
+    async with run_service(container) as app, make_client(app) as client:
         answer = await search(client, **call, mode="dense")
     query = HashingEmbedder().vector(call["query"])
     exact = sorted(texts[:few], key=lambda text: -_dot(vectors[text], query))[:10]
@@ -276,7 +276,7 @@ async def test_n50_an_embedder_that_hangs(
 
     container = await make_container(parts=Parts(embedder=HangingEmbedder()), source_timeout_seconds=0.5)
     (call,) = nasty["N50"].calls
-    async with run_app(container) as app, make_client(app) as client:
+    async with run_service(container) as app, make_client(app) as client:
         await ingest(client, {"external_id": "a.txt", "text": "Hola a todos los socios."})
         async with asyncio.timeout(10):
             answer = await client.post("/ask", json=call)
@@ -293,7 +293,7 @@ async def test_n54_a_regex_bomb(
         (tmp_path / name).write_text(expand(content), encoding="utf-8")
     container = await make_container(allowed_paths=f"docs={tmp_path}")
     healthy = 0
-    async with run_app(container) as app, make_client(app) as client, asyncio.timeout(10):
+    async with run_service(container) as app, make_client(app) as client, asyncio.timeout(10):
         asking = asyncio.create_task(client.post("/grep", json={**call, "mode": "regex"}))
         while not asking.done():
             healthy += (await client.get("/healthz")).status_code == 200
@@ -327,7 +327,7 @@ async def rooted_client(
     (root / "enlace").symlink_to("/etc/passwd")
     (root / "carpeta").symlink_to(sibling, target_is_directory=True)
     container = await make_container(allowed_paths=str(root))
-    async with run_app(container) as app, make_client(app) as client:
+    async with run_service(container) as app, make_client(app) as client:
         yield client
 
 

@@ -24,7 +24,7 @@ from ragcorp.application.keys.create import CreateKey, KeyRequest
 from ragcorp.domain.keys import Scope
 from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
 from ragcorp.interface.mcp.tools import TOOLS
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.base import Parts
 from ragcorp.main.wiring.container import Container, open_container
@@ -93,7 +93,7 @@ def open_world(
                 for workspace in (OURS, TWIN)
             ]
             async with (
-                run_app(container) as app,
+                run_service(container) as app,
                 serving(app) as url,
                 httpx.AsyncClient(base_url=url, timeout=90, headers=bearer(keys[0])) as ours,
                 httpx.AsyncClient(base_url=url, timeout=90, headers=bearer(keys[1])) as twin,

@@ -36,15 +36,16 @@ class LinearFusionService:
 
     def fuse(
         self, lists: Sequence[RankedList], *, weights: Mapping[str, float] | None = None, k: int | None = None
-    ) -> tuple[FusedHit, ...]:
+    ) -> Sequence[FusedHit]:
         """Return the union by descending score, ties by key; weights default to 1. Raises as ``RankFusionService``."""
         rank_constant = DEFAULT_RANK_CONSTANT if k is None else k
         require_rank_constant(rank_constant, 1)
         weight_of = checked_weights([ranked.source for ranked in lists], weights or {})
 
-        def summand(ranked: RankedList, rank: int, weight: float) -> float:
+        def summands(ranked: RankedList) -> list[float]:
+            weight = weight_of[ranked.source]
             if ranked.score_type in ABSOLUTE:
-                return weight * ranked.hits[rank - 1].score
-            return weight / (rank_constant + rank)
+                return [weight * hit.score for hit in ranked.hits]
+            return [weight / (rank_constant + rank) for rank in range(1, len(ranked) + 1)]
 
-        return fused(lists, weight_of, summand)
+        return fused(lists, weight_of, summands)

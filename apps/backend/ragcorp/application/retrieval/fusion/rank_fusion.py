@@ -8,10 +8,9 @@ SIGIR 2009; k = 60 there, ranks from 1.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.retrieval import Contribution, FusedHit, Hit, HitKey, RankedList
+from ragcorp.domain.retrieval import Contribution, FusedHit, FusedHits, HitKey, RankedList
 
 DEFAULT_RANK_CONSTANT = 60
 
@@ -22,7 +21,7 @@ class RankFusionService:
     ``k`` >= 0 is the rank constant: the larger, the less the first ranks stand out. ``first_rank`` is the rank of a
     list's best hit: 1 as in the paper, or 0 as in the multi-collection ADR-003. With ``first_rank=0`` k must be > 0.
 
-    >>> from ragcorp.domain.retrieval import ScoreType
+    >>> from ragcorp.domain.retrieval import Hit, ScoreType
     >>> dense = RankedList(source='dense', score_type=ScoreType.COSINE_SIMILARITY, hits=(Hit(chunk_id='a', score=0.9),))
     >>> text = RankedList(source='full_text', score_type=ScoreType.BM25, hits=(Hit(chunk_id='a', score=7.1),))
     >>> RankFusionService(k=60).fuse([dense, text])[0].score == 2 / 61
@@ -36,7 +35,7 @@ class RankFusionService:
 
     def fuse(
         self, lists: Sequence[RankedList], *, weights: Mapping[str, float] | None = None, k: int | None = None
-    ) -> tuple[FusedHit, ...]:
+    ) -> Sequence[FusedHit]:
         """Return the union of the lists by descending score, ties by the hit's key; a list's weight defaults to 1.
 
         A hit's identity is its key. Its metadata is that of the first list that has it, completed from later ones
@@ -49,53 +48,75 @@ class RankFusionService:
         rank_constant = self._k if k is None else k
         require_rank_constant(rank_constant, self._first_rank)
         weight_of = checked_weights([ranked.source for ranked in lists], weights or {})
-        return fused(
-            lists, weight_of, lambda _, rank, weight: weight / (rank_constant + rank), first_rank=self._first_rank
-        )
+        first = rank_constant + self._first_rank
+
+        def summands(ranked: RankedList) -> list[float]:
+            weight = weight_of[ranked.source]
+            return [weight / divisor for divisor in range(first, first + len(ranked))]
+
+        return fused(lists, weight_of, summands, first_rank=self._first_rank)
 
 
 def fused(
     lists: Sequence[RankedList],
     weights: Mapping[str, float],
-    summand: Callable[[RankedList, int, float], float],
+    summands: Callable[[RankedList], Sequence[float]],
     *,
     first_rank: int = 1,
-) -> tuple[FusedHit, ...]:
+) -> FusedHits:
     """Return the union of the lists by the sum of the lists' contributions, descending, ties by the hit's key.
 
-    ``summand(ranked, rank, weight)`` is a list's contribution to its hit of that rank; ranks start at ``first_rank``.
-    Metadata is the first list's, completed from later ones by the keys that it lacks.
+    ``summands(ranked)`` are a list's contributions to its hits; ranks start at ``first_rank``. Metadata is the first
+    list's, completed from later ones by the keys that it lacks.
 
+    >>> from ragcorp.domain.retrieval import Hit
     >>> ranked = RankedList(source='dense', score_type='cosine_similarity', hits=(Hit(chunk_id='a', score=0.9),))
-    >>> fused([ranked], {'dense': 2.0}, lambda ranked, rank, weight: weight / rank)[0].score
+    >>> fused([ranked], {'dense': 2.0}, lambda ranked: [2.0])[0].score
     2.0
     """
-    first_seen: dict[HitKey, Hit] = {}
-    parts_of: dict[HitKey, list[Contribution]] = {}
+    parts_of: dict[HitKey, list[tuple[float, RankedList, int]]] = {}
     for ranked in lists:
-        weight = weights[ranked.source]
-        for rank, hit in enumerate(ranked.hits, start=first_rank):
-            part = Contribution(
-                source=ranked.source,
-                rank=rank,
-                score=hit.score,
-                score_type=ranked.score_type,
-                weight=weight,
-                value=summand(ranked, rank, weight),
-            )
+        for place, (hit, value) in enumerate(zip(ranked.hits, summands(ranked), strict=True)):
             key = hit.key
-            seen = first_seen.get(key)
-            if seen is None:
-                first_seen[key] = hit
-                parts_of[key] = [part]
-                continue
-            parts_of[key].append(part)
-            if hit.metadata.keys() - seen.metadata.keys():
-                first_seen[key] = replace(seen, metadata={**hit.metadata, **seen.metadata})
-    ranking = sorted((-math.fsum([part.value for part in parts]), key) for key, parts in parts_of.items())
-    return tuple(
-        [FusedHit(hit=first_seen[key], score=-negated, contributions=tuple(parts_of[key])) for negated, key in ranking]
+            parts = parts_of.get(key)
+            if parts is None:
+                parts_of[key] = [(value, ranked, place)]
+            else:
+                parts.append((value, ranked, place))
+    ranking = sorted(
+        [
+            (-(math.fsum([value for value, *_ in parts]) if len(parts) > 1 else parts[0][0]), key)
+            for key, parts in parts_of.items()
+        ]
     )
+
+    def made(entry: tuple[float, HitKey]) -> FusedHit:
+        negated, key = entry
+        parts = parts_of[key]
+        hit = parts[0][1].hits[parts[0][2]]
+        for _, ranked, place in parts[1:]:
+            further = ranked.hits[place].metadata
+            if further.keys() - hit.metadata.keys():
+                hit = hit._replace(metadata={**further, **hit.metadata})
+        return FusedHit(
+            hit=hit,
+            score=-negated,
+            contributions=tuple(
+                [
+                    Contribution(
+                        source=ranked.source,
+                        rank=place + first_rank,
+                        score=ranked.hits[place].score,
+                        score_type=ranked.score_type,
+                        weight=weights[ranked.source],
+                        value=value,
+                    )
+                    for value, ranked, place in parts
+                ]
+            ),
+        )
+
+    return FusedHits(ranking, made)
 
 
 def require_rank_constant(k: int, first_rank: int) -> None:

@@ -6,7 +6,8 @@ cosine distance = 1 - cosine similarity, in [0, 2]
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import compress
 
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
@@ -109,8 +110,8 @@ def above_thresholds(lists: Sequence[RankedList], thresholds: Sequence[Threshold
         ]
         hits = ranked.hits
         for threshold in applied:
-            hits = tuple([hit for hit in hits if threshold.admits(_score(hit, ranked, threshold))])
-        kept.append(replace(ranked, hits=hits) if len(hits) < len(ranked) else ranked)
+            hits = tuple(compress(hits, map(threshold.admits, _scores(hits, ranked, threshold))))
+        kept.append(ranked.with_hits(hits) if len(hits) < len(ranked) else ranked)
     return kept
 
 
@@ -119,10 +120,12 @@ def _has_scores(ranked: RankedList, score_type: str) -> bool:
         return ranked.score_type == ScoreType.COSINE_SIMILARITY
     if ranked.score_type == score_type:
         return True
-    return score_type == ScoreType.EVIDENCE_SHARE and all(hit.evidence is not None for hit in ranked.hits)
+    return score_type == ScoreType.EVIDENCE_SHARE and None not in [hit.evidence for hit in ranked.hits]
 
 
-def _score(hit: Hit, ranked: RankedList, threshold: Threshold) -> float:
+def _scores(hits: Sequence[Hit], ranked: RankedList, threshold: Threshold) -> list[float]:
     if threshold.is_distance:
-        return 1 - hit.score
-    return hit.score if ranked.score_type == threshold.score_type else hit.evidence or 0.0
+        return [1 - hit.score for hit in hits]
+    if ranked.score_type == threshold.score_type:
+        return [hit.score for hit in hits]
+    return [hit.evidence or 0.0 for hit in hits]

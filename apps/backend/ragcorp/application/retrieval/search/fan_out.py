@@ -1,26 +1,30 @@
-"""Queries sources in parallel, each under a deadline, and reports the outcome of each."""
+"""Queries sources in parallel, each under a deadline, and reports the outcome of each.
+
+Sources that can be looked up jointly are, while all of them are healthy; one by one if that fails or takes long.
+"""
 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
 from ragcorp.application.resilience.circuit_breaker import Admission, CircuitBreaker, Verdict
 from ragcorp.application.resilience.source_reports import elapsed_ms, log_outage
-from ragcorp.application.resilience.time_bound import leave_behind
+from ragcorp.application.resilience.time_bound import leave_behind, run_within
 from ragcorp.application.retrieval.search.plan import QueryPlan
 from ragcorp.domain.exceptions import ConfigurationError, InvalidInputError, InvalidRankingError, SourceUnavailableError
 from ragcorp.domain.files.values import FILES
 from ragcorp.domain.filters import fields_of, narrowed_to
 from ragcorp.domain.keys import Scope
-from ragcorp.domain.ports.sources import RetrievalSource, SourceAnswer, SourceQuery, SourceResult
+from ragcorp.domain.ports.sources import JointSources, RetrievalSource, SourceAnswer, SourceQuery, SourceResult
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, RankedList, SourceOutcome, SourceReport
 from ragcorp.domain.search.requests import QuerySyntax
 from ragcorp.domain.search.sources import OWN_SOURCES
-from ragcorp.tracing import ParentSpan
+from ragcorp.tracing import ParentSpan, Span
 
 logger = logging.getLogger(__name__)
 
@@ -63,12 +67,14 @@ class SourceFanOut:
         source_timeout_seconds: float,
         timeouts: Mapping[str, float] | None = None,
         breaker: CircuitBreaker | None = None,
+        joint: JointSources | None = None,
     ) -> None:
         self._sources = dict(sources)
         self._source_timeout_seconds = source_timeout_seconds
         self._filter_fields = {name: _filter_fields(name, source) for name, source in sources.items()}
         self._timeouts = dict(timeouts or {})
         self._breaker = breaker or CircuitBreaker(failures=0)
+        self._joint = joint
 
     async def query(
         self, names: Sequence[str], plan: QueryPlan, *, identify: Identify, replaceable: bool = False
@@ -90,12 +96,21 @@ class SourceFanOut:
         }
         admitted = self._breaker.admit(calls, now=started, replaceable=replaceable)
         try:
-            async with asyncio.TaskGroup() as group:
-                for name, call in calls.items():
-                    if admitted[name] is Admission.REFUSED:
-                        results[name] = _skipped(name, CIRCUIT_OPEN)
-                    else:
-                        group.create_task(self._supervise(name, call, identify, results))
+            results |= {
+                name: _skipped(name, CIRCUIT_OPEN)
+                for name, admission in admitted.items()
+                if admission is Admission.REFUSED
+            }
+            work = []
+            jointly = self._jointly({name: call for name, call in calls.items() if admitted[name] is Admission.FREE})
+            if self._joint is not None and jointly:
+                work.append(self._supervise_jointly(self._joint, jointly, identify, results))
+            work += [
+                self._supervise(name, call, identify, results)
+                for name, call in calls.items()
+                if name not in results and name not in jointly
+            ]
+            await _all(work)
         finally:
             for name, admission in admitted.items():
                 verdict = self._verdict(name, results.get(name), calls[name])
@@ -127,6 +142,54 @@ class SourceFanOut:
 
     def _own_seconds(self, name: str) -> float:
         return self._timeouts.get(name, self._source_timeout_seconds)
+
+    def _jointly(self, calls: Mapping[str, _Call]) -> dict[str, _Call]:
+        """Return the calls to make in one lookup: none unless all its sources are called, with equal queries."""
+        if self._joint is None or not calls.keys() >= set(self._joint.names):
+            return {}
+        joint = {name: calls[name] for name in self._joint.names}
+        first, *others = [call.query for call in joint.values()]
+        alike = all(replace(query, limit=first.limit) == first for query in others)
+        return joint if alike else {}
+
+    async def _supervise_jointly(
+        self,
+        joint: JointSources,
+        calls: Mapping[str, _Call],
+        identify: Identify,
+        results: dict[str, SourceResult | InvalidInputError],
+    ) -> None:
+        """Put the results of a joint lookup into ``results``. It has half the time, its sources the rest."""
+        started = time.perf_counter()
+        seconds = min(call.seconds for call in calls.values())
+        try:
+            with _spans(calls) as spans:
+                lookup = joint.retrieve({name: call.query for name, call in calls.items()})
+                answers = await run_within(seconds / 2, lookup)
+                for name, answer in answers.items():
+                    if isinstance(answer, SourceAnswer):
+                        _note(spans[name], answer)
+                    else:
+                        spans[name].fail(_reason(answer))
+        except Exception:
+            logger.info("sources %s are queried one by one", ", ".join(calls), exc_info=True)
+            passed = time.perf_counter() - started
+            await _all(
+                [
+                    self._supervise(name, replace(call, seconds=max(0.0, call.seconds - passed)), identify, results)
+                    for name, call in calls.items()
+                ]
+            )
+            return
+        for name, answer in answers.items():
+            result = (
+                _failure(name, answer, started)
+                if isinstance(answer, Exception)
+                else _success(name, answer, answer.lists, started)
+            )
+            if isinstance(result, SourceResult):
+                log_outage(result.report)
+            results[name] = result
 
     async def _supervise(
         self, name: str, call: _Call, identify: Identify, results: dict[str, SourceResult | InvalidInputError]
@@ -175,6 +238,35 @@ def _filter_fields(name: str, source: RetrievalSource) -> frozenset[str] | None:
     return frozenset(fields)
 
 
+async def _all(work: Sequence[Coroutine[None, None, None]]) -> None:
+    """Await coroutines together; a single one needs no task."""
+    if len(work) == 1:
+        await work[0]
+        return
+    async with asyncio.TaskGroup() as group:
+        for one in work:
+            group.create_task(one)
+
+
+@contextmanager
+def _spans(calls: Mapping[str, _Call]) -> Iterator[dict[str, Span]]:
+    """Open a span for each source of a joint lookup; the first is the parent of what the lookup does."""
+    first, *others = calls
+    with ExitStack() as stack:
+        spans = {
+            name: stack.enter_context(kind(f"source {name}", limit=calls[name].query.limit))
+            for kind, names in ((Span, others), (ParentSpan, [first]))
+            for name in names
+        }
+        yield spans
+
+
+def _note(span: Span, answer: SourceAnswer) -> None:
+    span.note(hits=len(answer.ranked_list.hits), cut=answer.cut)
+    if answer.incomplete is not None:
+        span.note(incomplete=True)
+
+
 async def _query_one(name: str, call: _Call, identify: Identify) -> SourceResult | InvalidInputError:
     started = time.perf_counter()
     query = call.query
@@ -183,22 +275,15 @@ async def _query_one(name: str, call: _Call, identify: Identify) -> SourceResult
             answer = await call.source.retrieve(query)
             if not isinstance(answer, SourceAnswer):
                 raise TypeError("a source returns a SourceAnswer")  # noqa: TRY301 - one place reports what is wrong
-            span.note(hits=len(answer.ranked_list.hits), cut=answer.cut)
-            if answer.incomplete is not None:
-                span.note(incomplete=True)
-        first, *further = [await identify(ranked, query.principal) for ranked in _named(name, answer, query.limit)]
-    except TimeoutError:
-        return _failed(name, SourceOutcome.TIMEOUT, started, "timeout")
-    except SourceUnavailableError as error:
-        return _failed(name, SourceOutcome.FAILED, started, _reason(error))
-    except InvalidRankingError:
-        logger.warning("source %s returned an invalid ranking", name, exc_info=True)
-        return _failed(name, SourceOutcome.INVALID, started, "invalid")
-    except (Exception, SystemExit) as error:  # the bug of a custom source is its outage: logged and named
-        if isinstance(error, InvalidInputError) and name in OWN_SOURCES:
-            return error
-        logger.exception("source %s raised an unexpected error", name)
-        return _failed(name, SourceOutcome.FAILED, started, "error")
+            _note(span, answer)
+        lists = [await identify(ranked, query.principal) for ranked in _named(name, answer, query.limit)]
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - reported
+        return _failure(name, error, started)
+    return _success(name, answer, lists, started)
+
+
+def _success(name: str, answer: SourceAnswer, lists: Sequence[RankedList], started: float) -> SourceResult:
+    first, *further = lists
     outcome = SourceOutcome.OK if first.hits or any(further) else SourceOutcome.EMPTY
     return SourceResult(
         report=SourceReport(
@@ -209,8 +294,25 @@ async def _query_one(name: str, call: _Call, identify: Identify) -> SourceResult
             hits=len(first),
             cut=answer.cut,
         ),
-        answer=replace(answer, ranked_list=first, further=tuple(further)),
+        answer=answer if lists is answer.lists else replace(answer, ranked_list=first, further=tuple(further)),
     )
+
+
+def _failure(name: str, error: BaseException, started: float) -> SourceResult | InvalidInputError:
+    """Return the report of a source's error, or the error where it is about the query."""
+    match error:
+        case TimeoutError():
+            return _failed(name, SourceOutcome.TIMEOUT, started, "timeout")
+        case SourceUnavailableError():
+            return _failed(name, SourceOutcome.FAILED, started, _reason(error))
+        case InvalidRankingError():
+            logger.warning("source %s returned an invalid ranking", name, exc_info=error)
+            return _failed(name, SourceOutcome.INVALID, started, "invalid")
+        case InvalidInputError() if name in OWN_SOURCES:
+            return error
+        case _:  # the bug of a custom source is its outage: logged and named
+            logger.error("source %s raised an unexpected error", name, exc_info=error)
+            return _failed(name, SourceOutcome.FAILED, started, "error")
 
 
 def _named(name: str, answer: SourceAnswer, limit: int) -> list[RankedList]:
@@ -221,7 +323,7 @@ def _named(name: str, answer: SourceAnswer, limit: int) -> list[RankedList]:
         list_name = name if number == 0 else ranked.source if built_in else f"{name}.{ranked.source}"
         hits = ranked.hits if built_in else ranked.hits[:limit]
         same = ranked.source == list_name and len(ranked.hits) == len(hits)
-        lists.append(ranked if same else replace(ranked, source=list_name, hits=hits))
+        lists.append(ranked if same else ranked.with_hits(hits, source=list_name))
     return lists
 
 
@@ -242,7 +344,7 @@ def _outcome(name: str, task: _Running, started: float) -> SourceResult | Invali
     return _failed(name, SourceOutcome.FAILED, started, "error")
 
 
-def _reason(error: SourceUnavailableError) -> str:
+def _reason(error: Exception) -> str:
     """Return the error's reason; a custom subclass may have set none."""
     reason = getattr(error, "reason", None)
     return reason if isinstance(reason, str) and reason else "unavailable"

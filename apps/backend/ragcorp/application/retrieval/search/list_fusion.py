@@ -10,7 +10,7 @@ from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.application.retrieval.search.plan import QueryPlan
 from ragcorp.domain.exceptions import SourceUnavailableError
 from ragcorp.domain.ports.sources import CandidateScorer, FusionService, SourceResult
-from ragcorp.domain.retrieval import Contribution, FusedHit, Hit, RankedList, ScoreType
+from ragcorp.domain.retrieval import Contribution, FusedHit, FusedHits, Hit, RankedList, ScoreType
 from ragcorp.domain.search.requests import FusionMethod, SearchMode
 from ragcorp.domain.search.sources import DENSE, FULL_TEXT, IDENTIFIERS
 from ragcorp.tracing import Span
@@ -114,7 +114,7 @@ async def _admitted(lists: list[RankedList], usable: Sequence[SourceResult]) -> 
             chunks = dict.fromkeys(hit.chunk_id for ranked in lists for hit in ranked.hits if hit.chunk_id is not None)
             admitted = await result.answer.admits(list(chunks))
             lists = [
-                replace(ranked, hits=tuple(hit for hit in ranked.hits if hit.chunk_id in admitted)) for ranked in lists
+                ranked.with_hits(tuple(hit for hit in ranked.hits if hit.chunk_id in admitted)) for ranked in lists
             ]
     return lists
 
@@ -138,25 +138,22 @@ def _weights(
     return {ranked.source: profile.weights.get(ranked.source, 1.0) * factors[ranked.source] for ranked in lists}
 
 
-def _as_ranked(ranked: RankedList) -> tuple[FusedHit, ...]:
+def _as_ranked(ranked: RankedList) -> FusedHits:
     """Return a single list with its scores and order unchanged."""
-    return tuple(
-        FusedHit(
-            hit=hit,
+
+    def made(place: int) -> FusedHit:
+        hit = ranked.hits[place]
+        part = Contribution(
+            source=ranked.source,
+            rank=place + 1,
             score=hit.score,
-            contributions=(
-                Contribution(
-                    source=ranked.source,
-                    rank=rank,
-                    score=hit.score,
-                    score_type=ranked.score_type,
-                    weight=1.0,
-                    value=hit.score,
-                ),
-            ),
+            score_type=ranked.score_type,
+            weight=1.0,
+            value=hit.score,
         )
-        for rank, hit in enumerate(ranked.hits, start=1)
-    )
+        return FusedHit(hit=hit, score=hit.score, contributions=(part,))
+
+    return FusedHits(range(len(ranked)), made)
 
 
 async def _completed(

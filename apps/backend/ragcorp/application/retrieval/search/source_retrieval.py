@@ -1,7 +1,7 @@
 """Queries the sources of a plan, and resolves and filters their hits."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from ragcorp.application.retrieval.search.fan_out import (
@@ -60,14 +60,14 @@ class SourceRetrieval:
                 if hit.item_id is not None:
                     hits.setdefault(hit.key, hit)
                 elif chunk_id is not None:
-                    named = replace(hit, chunk_id=chunk_id)
+                    named = hit._replace(chunk_id=chunk_id)
                     hits.setdefault(named.key, named)
-            ranked = replace(ranked, hits=tuple(hits.values()))
+            ranked = ranked.with_hits(tuple(hits.values()))
         if ranked.source in OWN_LISTS or not ranked.hits:
             return ranked
         keys = [hit.key for hit in ranked.hits]
         described = await self.store.describe(keys, principal=principal, filters=filters)
-        return replace(ranked, hits=tuple(hit for hit in ranked.hits if hit.key in described))
+        return ranked.with_hits(tuple(hit for hit in ranked.hits if hit.key in described))
 
 
 def _is_for_good(reason: str) -> bool:

@@ -8,7 +8,14 @@ from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.filters import DOCUMENT_FIELDS
 from ragcorp.domain.ports.models import Embedder, embed_query
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
-from ragcorp.domain.ports.storage import ChunkScoring, DocumentRepository, LexicalChunks, VisibleFrequencies
+from ragcorp.domain.ports.storage import (
+    ChunkScoring,
+    DocumentRepository,
+    HybridChunks,
+    LexicalChunks,
+    SimilarChunks,
+    VisibleFrequencies,
+)
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, ScoreType
 from ragcorp.domain.search.lexical import LexicalEvidence, QueryTerm, TermKind, lexical_evidence, term_factors, total
@@ -35,10 +42,17 @@ class DenseChunkSource:
     scoring: ChunkScoring
 
     async def retrieve(self, query: SourceQuery) -> SourceAnswer:
-        embedding = await embed_query(self.embedder, query.text, workspace=query.principal.workspace)
+        embedding = await self.embedding(query)
         similar = await self.repository.find_similar_chunks(
             embedding, principal=query.principal, filters=query.filters, limit=query.limit
         )
+        return self.answer(query, embedding, similar)
+
+    async def embedding(self, query: SourceQuery) -> Vector:
+        """Raises what the embedder raises."""
+        return await embed_query(self.embedder, query.text, workspace=query.principal.workspace)
+
+    def answer(self, query: SourceQuery, embedding: Vector, similar: SimilarChunks) -> SourceAnswer:
         return SourceAnswer(
             ranked_list=similar.ranked_list,
             incomplete=VECTORS_PENDING if similar.seen < 1 else None,
@@ -84,6 +98,9 @@ class FullTextChunkSource:
         matches = await self.repository.find_chunks_full_text(
             query.text, principal=query.principal, filters=query.filters, limit=query.limit, syntax=query.syntax
         )
+        return await self.answer(query, matches)
+
+    async def answer(self, query: SourceQuery, matches: LexicalChunks) -> SourceAnswer:
         visible = await self._visible(matches, query.principal) if query.explain else None
         return SourceAnswer(
             ranked_list=matches.ranked_list,
@@ -108,6 +125,43 @@ class FullTextChunkSource:
     async def _visible(self, matches: LexicalChunks, principal: Principal) -> VisibleFrequencies:
         lexemes = [term.lexeme for term in matches.terms]
         return await self.scoring.visible_frequencies(lexemes, principal=principal)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointChunkSources:
+    """Both chunk sources at the price of one: one connection and one round trip, after the model."""
+
+    dense: DenseChunkSource
+    full_text: FullTextChunkSource
+    chunks: HybridChunks
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.dense.name, self.full_text.name)
+
+    async def retrieve(self, queries: Mapping[str, SourceQuery]) -> Mapping[str, SourceAnswer | Exception]:
+        """Return the answer of each source. If the model fails, its error is that of dense. Raises what storage raises.
+
+        The queries differ in ``limit`` only.
+        """
+        nearest, matching = (queries[name] for name in self.names)
+        try:
+            embedding = await self.dense.embedding(nearest)
+        except Exception as error:  # noqa: BLE001 - the caller reports it as it reports that of a source
+            return {self.dense.name: error, self.full_text.name: await self.full_text.retrieve(matching)}
+        similar, matches = await self.chunks.find_chunks_both_ways(
+            nearest.text,
+            embedding,
+            principal=nearest.principal,
+            filters=nearest.filters,
+            nearest=nearest.limit,
+            matching=matching.limit,
+            syntax=nearest.syntax,
+        )
+        return {
+            self.dense.name: self.dense.answer(nearest, embedding, similar),
+            self.full_text.name: await self.full_text.answer(matching, matches),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

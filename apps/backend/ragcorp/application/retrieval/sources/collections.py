@@ -43,4 +43,4 @@ class CollectionFullTextSource:
         ranked_list, cut = await self.channels.matching(
             query.text, principal=query.principal, filters=query.filters, limit=query.limit, since=query.since
         )
-        return SourceAnswer(ranked_list=replace(ranked_list, source=self.name), cut=cut)
+        return SourceAnswer(ranked_list=ranked_list.with_hits(ranked_list.hits, source=self.name), cut=cut)

@@ -1,7 +1,5 @@
 """The retrieval source over files: finds the query's terms literally, with their lines."""
 
-from dataclasses import replace
-
 from ragcorp.application.files.candidates import file_passes
 from ragcorp.application.files.grep import GrepFiles
 from ragcorp.application.files.keyword_extraction import MAX_KEYWORDS, foremost, given_terms, keywords
@@ -71,7 +69,7 @@ class FileGrepSource:
         hits: dict[HitKey, Hit] = {}
         for passage in result.passages:
             if self._passes(passage, query):
-                hit = replace(hit_of(passage), evidence=shares.get(passage))
+                hit = hit_of(passage)._replace(evidence=shares.get(passage))
                 hits.setdefault(hit.key, hit)
         return SourceAnswer(
             ranked_list=self._list(tuple(hits.values())[: query.limit]),

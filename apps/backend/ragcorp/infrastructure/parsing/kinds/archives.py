@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from ragcorp.domain.documents import ParsedText, SourceFile, UnreadKind
 from ragcorp.domain.exceptions import UnreadableDocumentError
+from ragcorp.domain.files.litter import is_lock_file, is_system_file
 from ragcorp.domain.files.part_names import part_name
 from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.extraction import shielded
@@ -20,7 +21,8 @@ from ragcorp.infrastructure.parsing.kinds.reading import Parts, Reading, unread
 from ragcorp.infrastructure.parsing.kinds.web import read_html
 from ragcorp.infrastructure.parsing.limits import check_archive, check_unpacked, corrupt, encrypted
 
-_HIDDEN = re.compile(r"(?:^|/)(?:__MACOSX/|\.|~\$|(?:Thumbs\.db|desktop\.ini)$)", re.IGNORECASE)
+_HIDDEN = re.compile(r"(?:^|/)(?:__MACOSX/|\.)", re.IGNORECASE)
+"""In a hidden folder, or a hidden file; archives of macOS have a folder of attributes."""
 _MOST_LISTED = 1_000
 _ENCRYPTED, _UTF8 = 0x1, 0x800
 _ENCRYPTION_OF_FONTS = frozenset({"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"})
@@ -48,7 +50,8 @@ def read_zip(file: SourceFile, reading: Reading) -> ParsedText:
 
 def _add(archive: zipfile.ZipFile, member: zipfile.ZipInfo, parts: Parts) -> None:
     name = _name(member)
-    if _HIDDEN.search(name):
+    last = posixpath.basename(name)
+    if _HIDDEN.search(name) or is_lock_file(last) or is_system_file(last):
         return
     name = parts.named(name)
     if parts.takes(name, "", member.file_size):

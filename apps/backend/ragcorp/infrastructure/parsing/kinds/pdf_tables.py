@@ -22,6 +22,7 @@ _MOST_LEADING = 3.0
 _MOST_CROWDED = 0.1
 _MOST_HEADING = 80
 _SIGNS = re.compile(r"[\s\x02\u00ad\ufffe]+")
+_MARKED_BREAK = re.compile("([\x02\u00ad\ufffe]) ")
 _NUMERIC = re.compile(r"[-+(]?[\d.,:/%€$\s]*\d[\d.,:/%€$)\s]*(?:[a-zA-Z€%]{1,3})?")
 _WORDS = re.compile(r"[^\W\d]")
 
@@ -63,7 +64,7 @@ class PageTables:
 
         @cache
         def text_in(box: Box) -> str:
-            return " ".join(text_page.get_text_bounded(*box).split())
+            return _MARKED_BREAK.sub(r"\1", " ".join(text_page.get_text_bounded(*box).split()))
 
         pieces: list[str] = []
         position = 0
@@ -115,6 +116,14 @@ def _holds(outer: Box, inner: Box) -> bool:
     return outer.bottom < middle < outer.top and inner.left < outer.right and inner.right > outer.left
 
 
+def _cell_text(boxes: Sequence[Box], text_in: Callable[[Box], str]) -> str:
+    """Return the text of a cell, read as one: a word may be drawn in pieces."""
+    if not boxes:
+        return ""
+    lefts, bottoms, rights, tops = zip(*boxes, strict=True)
+    return text_in(Box(min(lefts), min(bottoms), max(rights), max(tops)))
+
+
 def _has_one_value_a_cell(cells: Cells, least_filled: float) -> bool:
     filled = [cell for row in cells for cell in row if cell]
     several = sum(1 for cell in filled if sum(bool(_NUMERIC.fullmatch(word)) for word in cell.split()) > 2)
@@ -138,7 +147,7 @@ def _ruled(page: Any, boxes: Sequence[Box], text_in: Callable[[Box], str]) -> It
         ys = _places([y for rule in rules for y in (rule.bottom, rule.top)])
         if len(xs) < 3 or len(ys) < 3:
             continue
-        cells: list[list[list[str]]] = [[[] for _ in xs[1:]] for _ in ys[1:]]
+        cells: list[list[list[Box]]] = [[[] for _ in xs[1:]] for _ in ys[1:]]
         box = Box(xs[0] - _SLACK, ys[0] - _SLACK, xs[-1] + _SLACK, ys[-1] + _SLACK)
         for place in boxes:
             if _holds(box, place):
@@ -149,9 +158,9 @@ def _ruled(page: Any, boxes: Sequence[Box], text_in: Callable[[Box], str]) -> It
                     break
                 if crosses and sum(_holds(_strip(box, ys, row), other) for other in boxes) > 1:
                     break
-                cells[row][column].append(text_in(place))
+                cells[row][column].append(place)
         else:
-            rows = [[" ".join(filter(None, cell)) for cell in row] for row in reversed(cells)]
+            rows = [[_cell_text(cell, text_in) for cell in row] for row in reversed(cells)]
             rows = [row for row in rows if any(row)]
             if len(rows) > 1 and _has_one_value_a_cell(rows, _LEAST_FILLED):
                 yield Found(box, tuple(xs[:-1]), rows)
@@ -208,11 +217,11 @@ def _aligned(boxes: Sequence[Box], text_in: Callable[[Box], str]) -> Iterator[Fo
             columns = _columns(within)
             if len(columns) < 2:
                 continue
-            cells = [[""] * len(columns) for _ in run]
+            places: list[list[list[Box]]] = [[[] for _ in columns] for _ in run]
             for number, row in enumerate(run):
                 for box in row:
-                    column = bisect_right(columns, box.left + 0.1) - 1
-                    cells[number][column] = f"{cells[number][column]} {text_in(box)}".strip()
+                    places[number][bisect_right(columns, box.left + 0.1) - 1].append(box)
+            cells = [[_cell_text(cell, text_in) for cell in row] for row in places]
             if _is_table(cells):
                 left, bottom = min(box.left for box in within), min(box.bottom for box in within)
                 right, top = max(box.right for box in within), max(box.top for box in within)

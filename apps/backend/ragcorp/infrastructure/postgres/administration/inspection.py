@@ -39,6 +39,10 @@ STORED_MODEL = f"""
     SELECT name, dimensions, {has_vectors("embedding_models.id")} FROM embedding_models WHERE active
 """
 
+STALE_STATISTICS = """
+    SELECT workspace FROM search_statistics WHERE frequencies_are_stale OR lexicon_is_stale ORDER BY workspace
+"""
+
 IS_BOUND = """
     SELECT NOT EXISTS (
         SELECT FROM pg_roles r
@@ -89,12 +93,14 @@ def inspect_contents(dsn: str) -> Contents:
         ((documents, chunks, pending, failed),) = connection.execute(CONTENTS).fetchall()
         model = connection.execute(STORED_MODEL).fetchone()
         invalid = tuple(row[0] for row in connection.execute(INVALID_INDEXES_IN_USE).fetchall())
+        stale = tuple(row[0] for row in connection.execute(STALE_STATISTICS).fetchall())
     return Contents(
         documents=documents,
         chunks=chunks,
         pending=pending,
         failed=failed,
         invalid_indexes=invalid,
+        stale_statistics=stale,
         model=StoredModel(name=model[0], dimensions=model[1], has_vectors=model[2]) if model else None,
     )
 

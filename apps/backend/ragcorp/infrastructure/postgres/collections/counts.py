@@ -36,6 +36,8 @@ COUNTS = """
         (SELECT count(*), count(s.text) FILTER (WHERE NOT s.failed), count(*) FILTER (WHERE s.failed)
          FROM scanned_pages s JOIN documents d ON d.id = s.document_id
          WHERE d.deleted_at IS NULL AND {documents}) AS of_scans,
+        (SELECT coalesce(bool_or(frequencies_are_stale AND chunks >= %(refreshed_at_once)s), false)
+         FROM search_statistics WHERE workspace = %(workspace)s) AS of_statistics,
         (SELECT count(*), count(*) FILTER (WHERE b.failed)
          FROM embedding_backlog b JOIN documents d ON d.id = b.document_id WHERE {documents}) AS waiting_chunks,
         (SELECT count(*), count(*) FILTER (WHERE b.failed)
@@ -48,6 +50,9 @@ COUNTS = """
          FROM structural_entity_backlog b JOIN structural_entities s ON s.id = b.item_id
          JOIN documents d ON d.id = s.document_id WHERE {documents}) AS waiting_structure
 """
+
+REFRESHED_AT_ONCE = 1000
+"""Chunks of a workspace that is too small to report outdated statistics: refreshing them takes milliseconds."""
 
 WAITING = (CHUNK_COLLECTION, Collection.MEMORY, Collection.HISTORY, GRAPH, "structure")
 """In the order of the columns, two of each."""
@@ -117,12 +122,12 @@ class PostgresContentCounts:
         )
         (row,) = await self._database.fetch(
             statement,
-            documents.values,
+            {**documents.values, "workspace": principal.workspace, "refreshed_at_once": REFRESHED_AT_ONCE},
             workspace=principal.workspace,
             settings=TIMEOUT,
             setting_values={"timeout_ms": str(self._timeout_ms)},
         )
-        stored, deleted, chunks, memories, turns, entities, facts, pages, read, refused, *waiting = row
+        stored, deleted, chunks, memories, turns, entities, facts, pages, read, refused, stale, *waiting = row
         return ContentCounts(
             documents=stored,
             deleted_documents=deleted,
@@ -132,6 +137,7 @@ class PostgresContentCounts:
             entities=entities,
             facts=facts,
             recognition=RecognitionCounts(pages=pages, done=read, failed=refused),
+            statistics_are_stale=stale,
             waiting={
                 name: BacklogCounts(pending=pending, failed=failed)
                 for name, pending, failed in zip(WAITING, waiting[::2], waiting[1::2], strict=True)

@@ -4,8 +4,8 @@ Measured on loopback, a checkout with one prepared statement costs 0.2 ms of cli
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -20,7 +20,7 @@ from psycopg_pool import AsyncConnectionPool
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.infrastructure.postgres.connections.errors import translate, translated
 from ragcorp.infrastructure.postgres.connections.pipeline import BufferedPipeline, queue
-from ragcorp.infrastructure.postgres.connections.statement_text import execute
+from ragcorp.infrastructure.postgres.connections.statement_text import Statement, execute, positional
 from ragcorp.tracing import Span
 
 Result = TypeVar("Result")
@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 EVERY_WORKSPACE = "*"
 """The setting, no workspace's name, under which work for all workspaces runs: backlogs, upkeep, keys."""
 
-SET_WORKSPACE = b"SELECT set_config('ragcorp.workspace', $1, true)"
+SET_WORKSPACE = "SELECT set_config('ragcorp.workspace', %(workspace)s, true)"
 """The workspace whose rows the policies of migration 016 admit, until the end of the transaction. Unset: none."""
 
 
@@ -49,8 +49,11 @@ class PooledConnection(AsyncConnection[TupleRow]):
     """
 
     workspace: str | None = None
-    _prepared_as: bytes | None = None
     _prepared_times = 0
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._settings: dict[str, bytes] = {}
 
     @asynccontextmanager
     async def pipeline(self) -> AsyncIterator[AsyncPipeline]:
@@ -62,23 +65,39 @@ class PooledConnection(AsyncConnection[TupleRow]):
                     self.queue_workspace(pipeline, self.workspace)
                 yield pipeline
         except BaseException:
-            self._prepared_as = None  # its preparation may have failed too
+            self._settings.clear()  # their preparation may have failed too
             raise
 
     def queue_workspace(self, pipeline: AsyncPipeline, workspace: str) -> None:
-        """Send SET_WORKSPACE as a prepared statement: parsing it costs more than running it.
+        self._queue_settings(pipeline, SET_WORKSPACE, {"workspace": workspace})
+
+    def _queue_settings(self, pipeline: AsyncPipeline, statement: str, values: Mapping[str, object]) -> None:
+        """Send a statement whose rows nobody reads, prepared: to parse ``set_config`` costs more than to run it.
 
         Each preparation has a new name, since the state of an earlier one may be unknown.
         """
-        if self._prepared_as is None:
+        text, names = positional(statement)
+        prepared = self._settings.get(statement)
+        if prepared is None:
             self._prepared_times += 1
-            self._prepared_as = b"ragcorp_workspace_%d" % self._prepared_times
-            queue(pipeline, partial(self.pgconn.send_prepare, self._prepared_as, SET_WORKSPACE))
-        queue(pipeline, partial(self.pgconn.send_query_prepared, self._prepared_as, [workspace.encode()]))
+            prepared = self._settings[statement] = b"ragcorp_settings_%d" % self._prepared_times
+            queue(pipeline, partial(self.pgconn.send_prepare, prepared, text.encode()))
+        encoded = [str(values[name]).encode() for name in names]
+        queue(pipeline, partial(self.pgconn.send_query_prepared, prepared, encoded))
+
+    async def fetch_together(
+        self, statements: Sequence[Statement], *, settings: Statement | None = None
+    ) -> list[list[TupleRow]]:
+        """Return the rows of each statement, from one round trip and one transaction, for which ``settings`` hold."""
+        async with self.pipeline() as pipeline:
+            if settings is not None:
+                self._queue_settings(pipeline, *settings)
+            cursors = [await execute(self, *statement) for statement in statements]
+        return [await cursor.fetchall() for cursor in cursors]
 
     def _deallocate(self, name: bytes | None) -> PQGen[None]:
         if name is None:  # all statements, as psycopg does after a rollback
-            self._prepared_as = None
+            self._settings.clear()
         yield from super()._deallocate(name)
 
     async def execute(  # type: ignore[override]  # no templates: nothing here sends one
@@ -176,7 +195,7 @@ class Database:
         return self._pool.get_stats()
 
     @asynccontextmanager
-    async def autocommit(self, workspace: str) -> AsyncIterator[DriverConnection]:
+    async def autocommit(self, workspace: str) -> AsyncIterator[PooledConnection]:
         """A connection on which each ``execute``, or each pipeline, is a transaction of its own."""
         async with self._guarded("autocommit"):
             # not pool.connection(): its commit would cost as much as sending the statement
@@ -210,14 +229,18 @@ class Database:
 
         ``settings`` is a statement that sets what applies to this transaction; it travels in the same round trip.
         """
+        before = None if settings is None else (settings, setting_values or {})
+        (rows,) = await self.fetch_together([(statement, values or {})], workspace=workspace, settings=before)
+        return rows
 
-        async def work() -> list[TupleRow]:
+    async def fetch_together(
+        self, statements: Sequence[Statement], *, workspace: str, settings: Statement | None = None
+    ) -> list[list[TupleRow]]:
+        """Return the rows of statements that only read, in one round trip, repeated as ``read`` does."""
+
+        async def work() -> list[list[TupleRow]]:
             async with self.autocommit(workspace) as connection:
-                async with connection.pipeline():
-                    if settings is not None:
-                        await connection.execute(settings, setting_values, prepare=True)
-                    cursor = await execute(connection, statement, values or {})
-                return await cursor.fetchall()
+                return await connection.fetch_together(statements, settings=settings)
 
         return await self.read(work)
 
@@ -232,16 +255,14 @@ class Database:
 
     @asynccontextmanager
     async def _guarded(self, kind: str) -> AsyncIterator[None]:
-        """Trace the work and translate its errors; where a connection turns out to be lost, check the others."""
+        """Trace the work and translate its errors; where a connection turns out to be lost, replace the others too."""
         try:
             with Span("database", kind=kind):
                 async with translated():
                     yield
         except StorageUnavailableError as error:
             if error.reason == "connection_lost" and not self._pool.closed:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(self._options.pool_timeout_seconds):
-                        await self._pool.check()
+                await self._pool.drain()  # not check(): if it is cancelled, the connections that it looks at are lost
             if error.reason == "pool_exhausted" and self._connect_error is not None:
                 # the pool is empty because connecting fails
                 cause = translate(self._connect_error)

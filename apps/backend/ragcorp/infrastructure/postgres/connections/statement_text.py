@@ -19,6 +19,10 @@ def single_line(statement: str) -> str:
     return " ".join(statement.split())
 
 
+Statement = tuple[str, Mapping[str, object]]
+"""The text of a statement, and its named values."""
+
+
 @lru_cache(maxsize=512)
 def positional(statement: str) -> tuple[str, tuple[str, ...]]:
     """Return the statement with ``$n`` for each name, ``%`` for ``%%``, and the names in the order of their numbers."""

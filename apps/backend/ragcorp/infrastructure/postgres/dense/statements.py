@@ -108,6 +108,15 @@ def similar(
         ORDER BY hits.distance, hits.key""")
 
 
+@lru_cache(maxsize=256)
+def as_arrays(similar: str) -> str:
+    """Return a statement of ``similar`` as one row: the counts, and arrays of the keys and the scores."""
+    return f"""
+        SELECT max(waiting), max(embedded), array_agg(key) FILTER (WHERE key IS NOT NULL),
+               array_agg(score) FILTER (WHERE key IS NOT NULL)
+        FROM ({similar}) AS hits"""
+
+
 def _share(table: CollectionTable, model_id: int, visible: str) -> str:
     """Return the query that counts the rows that wait for a vector and those that have one, while some wait.
 

@@ -1,8 +1,12 @@
 """The SQL of full text apart from BM25: terms of a query, ADR-012's ``tsv`` column, lexeme counts of given chunks."""
 
 from functools import lru_cache
+from itertools import repeat
+
+from psycopg.rows import TupleRow
 
 from ragcorp.domain.search.requests import QuerySyntax, SparseOperator
+from ragcorp.infrastructure.postgres.connections.statement_text import single_line
 
 TERMS = """
     SELECT word, lexeme, kind, document_frequency, typed, similarity
@@ -10,8 +14,11 @@ TERMS = """
     ORDER BY position, lexeme
 """
 
-TOTALS = "SELECT chunks, total_length::float8 / nullif(chunks, 0) FROM bm25_totals(%(workspace)s)"
-"""Number of chunks N and their mean length avgdl. No row: the workspace has no indexed chunk."""
+TOTALS = "SELECT chunks, average_length, is_stale FROM search_statistics WHERE workspace = %(workspace)s"
+"""Number of chunks N, their mean length avgdl, and whether a refresh of the search statistics is due.
+
+No row: the workspace has no indexed chunk.
+"""
 
 _EACH_WORD = """
     (SELECT string_agg(array_to_tsvector(ARRAY[lexeme])::text, '{operator}')::tsquery
@@ -55,6 +62,39 @@ def with_every_word(ranking: str) -> str:
             FROM chunks c WHERE c.id = ranked.chunk_id AND c.tsv @@ words.query) AS every
         FROM ranked, words
         ORDER BY ranked.score DESC NULLS LAST, ranked.chunk_id"""
+
+
+@lru_cache(maxsize=256)
+def ranked_by_typed_words(ranking: str) -> str:
+    """Return a ranking's statement that finds its lexemes itself, from the words of ``query`` as typed.
+
+    ``ranking`` is a statement of ``with_every_word``. It ranks nothing if a word is misspelt: which word replaces it
+    depends on the caller. One row of arrays, which ``typed_words_and_ranking`` reads.
+    """
+    ranked = ranking.replace("%(lexemes)s", "(SELECT looked_for FROM typed_words)")
+    return single_line(f"""
+        WITH typed_words AS MATERIALIZED (
+            SELECT array_agg(word) AS words, array_agg(lexeme) AS lexemes, array_agg(kind) AS kinds,
+                   array_agg(document_frequency) AS frequencies, array_agg(typed) AS typed,
+                   array_agg(similarity) AS similarities,
+                   CASE WHEN count(typed) = 0
+                        THEN array_agg(lexeme) FILTER (WHERE document_frequency > 0) END AS looked_for
+            FROM ({TERMS}) AS terms)
+        SELECT totals.*, words, lexemes, kinds, frequencies, typed, similarities, ranked.*
+        FROM typed_words LEFT JOIN ({TOTALS}) AS totals ON true,
+            (SELECT array_agg(chunk_id), array_agg(score), array_agg(certified), bool_or(cut), max(scored), max(theta),
+                    array_agg(evidence), array_agg(every)
+             FROM ({ranked}) AS ranking) AS ranked""")
+
+
+def typed_words_and_ranking(row: TupleRow) -> tuple[int | None, float | None, bool, list[TupleRow], list[TupleRow]]:
+    """Return the columns of ``TOTALS``, and the rows of ``TERMS`` and of the ranking."""
+    chunks, average_length, is_stale, *terms, ids, scores, certified, cut, scored, theta, evidence, every = row
+    rows = [] if terms[0] is None else list(zip(*terms, strict=True))
+    ranking = zip(
+        ids, scores, certified, repeat(cut), repeat(scored), repeat(theta), evidence, every, strict=False
+    )  # every array is as long as that of the ids
+    return chunks, average_length, bool(is_stale), rows, list(ranking)
 
 
 @lru_cache(maxsize=64)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from psycopg.rows import TupleRow
 
-from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.connections.database import PooledConnection
 from ragcorp.infrastructure.postgres.lexical import bm25
 from ragcorp.infrastructure.postgres.visibility.predicates import Predicate
 
@@ -103,20 +103,18 @@ def nearest_readable_words(*, visible: str) -> str:
 
 
 async def corrected(
-    database: Database, rows: Sequence[TupleRow], *, visible: Predicate, workspace: str
-) -> list[TupleRow]:
+    connection: PooledConnection, rows: Sequence[TupleRow], *, visible: Predicate
+) -> Sequence[TupleRow]:
     """Return the rows of ``query_terms`` without corrections by words that the principal may not know.
 
     The nearest word of a readable chunk replaces such a correction; without one, the word stays as typed.
     """
     words = sorted({row[0] for row in rows if row[4] is not None})
     if not words:
-        return list(rows)
-    nearest_rows = await database.fetch(
-        nearest_readable_words(visible=visible.sql),
-        {**visible.values, "words": words},
-        workspace=workspace,
-        settings=bm25.SETTINGS,
+        return rows
+    statement = nearest_readable_words(visible=visible.sql)
+    (nearest_rows,) = await connection.fetch_together(
+        [(statement, {**visible.values, "words": words})], settings=(bm25.SETTINGS, {})
     )
     nearest = {word: rest for word, *rest in nearest_rows}
     return [row if row[4] is None else _corrected(row, nearest.get(row[0])) for row in rows]

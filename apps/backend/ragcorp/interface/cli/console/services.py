@@ -71,10 +71,11 @@ class Keys:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
-    """Address of the service; None is the setting's."""
+    """Address of the service and the number of its workers; None is the setting's."""
 
     host: str | None = None
     port: int | None = None
+    workers: int | None = None
 
 
 OnListening = Callable[[str], None]
@@ -83,9 +84,9 @@ OnListening = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningService:
-    """A session with a service: ``run`` returns once it is stopped, ``hurry`` ends open requests."""
+    """A service: ``run`` returns once it is stopped, ``hurry`` ends open requests."""
 
-    session: Session
+    facts: Facts
     run: Callable[[OnListening], Awaitable[None]]
     hurry: Callable[[], None]
     access: str

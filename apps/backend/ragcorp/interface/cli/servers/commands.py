@@ -13,16 +13,18 @@ from ragcorp.interface.cli.console.services import Facts, ServeOptions
 Host = Annotated[str | None, option("--host", help="Address to listen on [HOST].")]
 Port = Annotated[int | None, option("--port", help="Port to listen on; 0 takes a free one [PORT].")]
 
+Workers = Annotated[int | None, option("--workers", help="Processes that answer requests [WORKERS].")]
 
-async def serve(call: Call, host: Host = None, port: Port = None) -> None:
+
+async def serve(call: Call, host: Host = None, port: Port = None, workers: Workers = None) -> None:
     """Serve the REST interface, and make missing vectors in the background.
 
     Ctrl-C stops it: what is open may end first. A second Ctrl-C ends that at once.
     """
-    async with call.services.service(call.target, ServeOptions(host=host, port=port)) as service:
+    options = ServeOptions(host=host, port=port, workers=workers)
+    async with call.services.service(call.target, options) as service:
         call.second_signal.action = service.hurry
-        facts = service.session.facts
-        await service.run(lambda url: announce(call.output, url, facts, service.access, json=call.output.json))
+        await service.run(lambda url: announce(call.output, url, service.facts, service.access, json=call.output.json))
     call.output.note("Stopped.")
 
 

@@ -55,7 +55,7 @@ async def demo(
             call.output.write_json(totals.document() | asdict(session.facts) | {"pending": pending, "answers": answers})
         _note_pending(call.output, pending, opened)
         if opened.service is not None:
-            await _serve(call, opened.service)
+            await _serve(call, opened.service, session)
     return EXIT_FAILED if no_serve and totals.failures else 0
 
 
@@ -80,12 +80,11 @@ def _note_pending(output: Output, pending: int, opened: Demo) -> None:
         output.note(f"{pending:,} passages still wait for their vectors; the service goes on in the background.")
 
 
-async def _serve(call: Call, service: RunningService) -> None:
-    session = service.session
+async def _serve(call: Call, service: RunningService, session: Session) -> None:
     watching: list[asyncio.Task[None]] = []
 
     def listening(url: str) -> None:
-        announce(call.output, url, session.facts, service.access, json=False)
+        announce(call.output, url, service.facts, service.access, json=False)
         if session.makes_vectors:
             watching.append(asyncio.create_task(_watch_vectors(call, session)))
 

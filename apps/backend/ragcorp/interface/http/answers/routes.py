@@ -75,7 +75,7 @@ router = operations("search")
     responses={200: EVENT_STREAM, **problems(413, 415, 422, 503, 504)},
 )
 async def ask(body: AskBody, call: CurrentCall) -> Response:
-    call.slot.open_stream()  # a model may write as long without a stream
+    await call.slot.open_stream()  # a model may write as long without a stream
     if body.stream:
         return await _stream(body.as_request(), call)
     call.allow(call.limits.ask_timeout_seconds)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ragcorp.application.limits.slot_limiter import Key, SlotLimiter
+from ragcorp.application.limits.key_meter import KeyCounts, KeyMeter
+from ragcorp.application.limits.slot_limiter import Key, SlotLimiter, Slots
 from ragcorp.interface.http.layers.access import is_of_page
-from ragcorp.interface.http.monitoring.metrics import HttpMetrics
 from ragcorp.interface.http.protocol.disconnect import unless_disconnected
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.request_scope import caller_of
@@ -33,17 +33,20 @@ SLOTS_PER_UPLOAD = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limiters:
-    """The slots of ``requests`` and ``streams``, of ``parts`` and ``uploads`` (each uses a request's slot too)."""
+    """The slots of ``requests`` and ``streams``, of ``parts`` and ``uploads`` (each uses a request's slot too).
 
-    requests: SlotLimiter
-    parts: SlotLimiter
-    uploads: SlotLimiter
-    streams: SlotLimiter
+    ``keys`` meters the requests of each key.
+    """
+
+    requests: Slots
+    parts: Slots
+    uploads: Slots
+    streams: Slots
+    keys: KeyMeter
 
     @classmethod
-    def of(cls, limits: HttpLimits, metrics: HttpMetrics) -> Limiters:
-        def on_busy() -> None:
-            metrics.count_refusal("busy")
+    def of(cls, limits: HttpLimits, *, on_busy: Callable[[], None] = lambda: None) -> Limiters:
+        """Return limiters that count by themselves; ``on_busy`` runs for each refusal of a slot."""
 
         def queued(slots: int) -> SlotLimiter:
             return SlotLimiter(
@@ -59,6 +62,11 @@ class Limiters:
             parts=queued(max(1, slots // SLOTS_PER_PART)),
             uploads=queued(max(1, slots // SLOTS_PER_UPLOAD)),
             streams=SlotLimiter(slots=limits.max_streams, on_busy=on_busy),
+            keys=KeyCounts(
+                per_minute=limits.rate_limit_per_minute,
+                burst=limits.rate_limit_burst,
+                concurrency=limits.key_concurrency,
+            ),
         )
 
 
@@ -75,7 +83,7 @@ class RequestSlot:
         if self._decided:
             return
         self._decided = True
-        if not self._limiters.requests.try_acquire(self._key):
+        if not await self._limiters.requests.try_acquire(self._key):
             await unless_disconnected(request, self._limiters.requests.acquire(self._key))
         self._working = True
 
@@ -85,10 +93,10 @@ class RequestSlot:
             self._working = False
             self._limiters.requests.release(self._key)
 
-    def open_stream(self) -> None:
+    async def open_stream(self) -> None:
         """Count the response among the streams, once. Raises BusyError."""
         if not self._streaming:
-            self._limiters.streams.acquire_now(self._key)
+            await self._limiters.streams.acquire(self._key)
             self._streaming = True
 
     def work_in_parts(self) -> None:
@@ -105,7 +113,7 @@ class RequestSlot:
         return self._held(*limiters, wait_seconds=wait_seconds)
 
     @asynccontextmanager
-    async def _held(self, *limiters: SlotLimiter, wait_seconds: float) -> AsyncIterator[None]:
+    async def _held(self, *limiters: Slots, wait_seconds: float) -> AsyncIterator[None]:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait_seconds
         async with AsyncExitStack() as slots:

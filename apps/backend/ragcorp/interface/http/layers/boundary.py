@@ -32,14 +32,15 @@ class RequestBoundary:
     Below RAW_PREFIXES routes match the undecoded path: ``a%2Fcontent`` is a name, ``a/content`` the content of ``a``.
     """
 
-    def __init__(self, app: ASGIApp, *, metrics: HttpMetrics) -> None:
+    def __init__(self, app: ASGIApp, *, metrics: HttpMetrics, worker: str | None = None) -> None:
         self._app = app
         self._metrics = metrics
+        self._id_prefix = "" if worker is None else f"{worker}-"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             raise RuntimeError("only HTTP is served")  # inner layers rely on it
-        request_id = assign_request_id(scope)
+        request_id = assign_request_id(scope, prefix=self._id_prefix)
         with RequestSpan(Headers(scope=scope)) as span, current_request(request_id):
             await self._serve(scope, receive, send, request_id, span)
 

@@ -9,12 +9,13 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metr
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from ragcorp.application.limits.slot_limiter import SlotLimiter
+from ragcorp.application.limits.slot_limiter import Slots
 from ragcorp.domain.embeddings import CacheName, CacheOutcome
 from ragcorp.domain.files.values import GrepResult
 from ragcorp.domain.search.requests import SearchResponse
 from ragcorp.domain.search.rollout import Arm, ShadowOutcome
 from ragcorp.domain.structure.hydration import Channel, Hydration
+from ragcorp.interface.http.monitoring.merging import BREAKER_STATE, Families, Snapshot, added_up, snapshot_of
 
 POOL_GAUGES = ("pool_min", "pool_max", "pool_size", "pool_available", "requests_waiting")
 
@@ -68,9 +69,9 @@ class PoolCollector(Collector):
 
 
 class StateCollector(Collector):
-    """Reads ServiceState and the admission at each scrape."""
+    """Reads the state of this process at each scrape: circuits, admission and lost log lines."""
 
-    def __init__(self, state: ServiceState, admission: SlotLimiter) -> None:
+    def __init__(self, state: ServiceState, admission: Slots | None) -> None:
         self._state = state
         self._admission = admission
 
@@ -80,18 +81,32 @@ class StateCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         breakers = GaugeMetricFamily(
-            "breaker_state", "Circuit of a source: 0 closed, 1 half open, 2 open.", labels=("source",)
+            BREAKER_STATE, "Circuit of a source: 0 closed, 1 half open, 2 open.", labels=("source",)
         )
         for source, state in sorted(self._state.breakers().items()):
             breakers.add_metric((source,), BREAKER_STATES[state])
         yield breakers
-        admission = GaugeMetricFamily("admission_requests", "Requests that work, or wait to.", labels=("state",))
-        admission.add_metric(("working",), self._admission.taken)
-        admission.add_metric(("waiting",), self._admission.waiting)
-        yield admission
+        if self._admission is not None:
+            admission = GaugeMetricFamily("admission_requests", "Requests that work, or wait to.", labels=("state",))
+            admission.add_metric(("working",), self._admission.taken)
+            admission.add_metric(("waiting",), self._admission.waiting)
+            yield admission
         yield CounterMetricFamily(
             "log_lines_dropped", "Log lines that found no room, or no sink.", value=self._state.dropped_lines()
         )
+
+
+class CommonCollector(Collector):
+    """Reads at each scrape what is the same in every process of a service: the build and the database's schema."""
+
+    def __init__(self, state: ServiceState) -> None:
+        self._state = state
+
+    def describe(self) -> Iterator[Metric]:
+        """Read nothing at registration."""
+        return iter(())
+
+    def collect(self) -> Iterator[Metric]:
         yield _info("build_info", "What runs.", self._state.build())
         schema = self._state.schema()
         if schema is not None:
@@ -124,6 +139,7 @@ class HttpMetrics:
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
+        self._common = common = CollectorRegistry()
         ProcessCollector(registry=registry)
 
         def counter(name: str, meaning: str, *labels: str) -> Counter:
@@ -132,7 +148,7 @@ class HttpMetrics:
         def histogram(name: str, meaning: str, *labels: str, buckets: Sequence[float] = BUCKETS) -> Histogram:
             return Histogram(name, meaning, labels, buckets=buckets, registry=registry)
 
-        def gauge(name: str, meaning: str) -> Gauge:
+        def gauge(name: str, meaning: str, *, registry: CollectorRegistry = registry) -> Gauge:
             return Gauge(name, meaning, registry=registry)
 
         self._requests = counter("http_requests", "Requests answered.", "route", "method", "status")
@@ -162,8 +178,10 @@ class HttpMetrics:
             "Share of the first ten passages that the old and the new profile have in common.",
             buckets=OVERLAPS,
         )
-        self._percent = gauge("hybrid_rollout_percent", "Share of mode auto that the new profile answers.")
-        self._shadow = gauge("hybrid_shadow", "1 where the new profile runs as a shadow.")
+        self._percent = gauge(
+            "hybrid_rollout_percent", "Share of mode auto that the new profile answers.", registry=common
+        )
+        self._shadow = gauge("hybrid_shadow", "1 where the new profile runs as a shadow.", registry=common)
         self._cached = counter(
             "embedding_cache_requests",
             "Vectors by cache and by how they came: memory, database, joined (a call that ran already) or miss.",
@@ -174,8 +192,10 @@ class HttpMetrics:
             "hydrated_entities", "Entities that hydrations showed: anchors, or found by similarity or by words.", "kind"
         )
         self._dropped = counter("hydration_dropped", "Anchors that did not fit into a hydration's budget.")
-        self._pending = gauge("pending_embeddings", "Chunks that wait for their vector (NaN: unknown).")
-        self._failed = gauge("failed_embeddings", "Chunks whose vector was given up (NaN: unknown).")
+        self._pending = gauge(
+            "pending_embeddings", "Chunks that wait for their vector (NaN: unknown).", registry=common
+        )
+        self._failed = gauge("failed_embeddings", "Chunks whose vector was given up (NaN: unknown).", registry=common)
         self.open_streams = gauge("open_streams", "Responses that are being streamed.")
         self._tokens = counter("llm_tokens", "Tokens of language models.", "kind")
         # a rate needs its zero
@@ -197,9 +217,10 @@ class HttpMetrics:
         for kind, count in zip(TOKENS, (prompt, completion), strict=True):
             self._tokens.labels(kind).inc(count)
 
-    def watch(self, state: ServiceState, *, admission: SlotLimiter) -> None:
-        """Read ``state`` and ``admission`` at each scrape from now on."""
+    def watch(self, state: ServiceState, *, admission: Slots | None = None) -> None:
+        """Read ``state`` and ``admission`` at each scrape from now on; None where no requests are answered."""
         self._registry.register(StateCollector(state, admission))
+        self._common.register(CommonCollector(state))
 
     def count_refusal(self, reason: str) -> None:
         self._refusals.labels(reason).inc()
@@ -249,13 +270,28 @@ class HttpMetrics:
         if overlap is not None:
             self._overlap.observe(overlap)
 
-    def exposition(self, *, backlog: tuple[int, int] | None, pool: Mapping[str, int]) -> bytes:
-        """Return all metrics as text. ``backlog`` is (pending, failed), None if unknown."""
+    def snapshot(self, *, pool: Mapping[str, int]) -> Snapshot:
+        """Return what this process has counted."""
+        self._pool.read(pool)
+        return snapshot_of(self._registry.collect())
+
+    def exposition(
+        self,
+        *,
+        backlog: tuple[int, int] | None,
+        pool: Mapping[str, int],
+        snapshots: Mapping[str, Snapshot] | None = None,
+    ) -> bytes:
+        """Return all metrics as text: those of this process, or of several by name.
+
+        ``backlog`` is (pending, failed), None if unknown.
+        """
         pending, failed = backlog or (math.nan, math.nan)
         self._pending.set(pending)
         self._failed.set(failed)
         self._pool.read(pool)
-        return generate_latest(self._registry)
+        counted = self._registry if snapshots is None else Families(added_up(snapshots))
+        return generate_latest(counted) + generate_latest(self._common)
 
 
 def reason_label(reason: str) -> str:

@@ -33,13 +33,13 @@ def caller_of(scope: Scope) -> Caller:
     return caller
 
 
-def assign_request_id(scope: Scope) -> str:
-    """Use the client's id if it is well-formed, else make one."""
+def assign_request_id(scope: Scope, *, prefix: str = "") -> str:
+    """Use the client's id if it is well-formed, else make one that begins with ``prefix``."""
     request_id = ""
     for name, value in scope["headers"]:
         if name == HEADER and _WELL_FORMED.fullmatch(value):
             request_id = value.decode("ascii")
-    scope[_ID_KEY] = request_id = request_id or secrets.token_hex(16)
+    scope[_ID_KEY] = request_id = request_id or prefix + secrets.token_hex(16)
     return request_id
 
 

@@ -158,16 +158,21 @@ router = operations("search")
 )
 async def search(body: SearchBody, call: CurrentCall) -> Response:
     if body.stream:
-        call.slot.open_stream()
+        await call.slot.open_stream()
     searching = call.use_cases.search.search(body.as_request(), principal=call.principal)
 
-    def rendered(response: SearchResponse) -> tuple[dict[str, Any], SearchResults]:
+    def rendered(response: SearchResponse) -> SearchResults:
         call.metrics.count_search(response)
-        return search_event(response), search_results(response, request_id=call.request_id)
+        return search_results(response, request_id=call.request_id)
 
-    if body.stream:
-        return await stream_result(call, searching, rendered, seconds=call.limits.request_timeout_seconds)
-    return json_response(rendered(await call.unless_disconnected(searching))[1])
+    if not body.stream:
+        return json_response(rendered(await call.unless_disconnected(searching)))
+    return await stream_result(
+        call,
+        searching,
+        lambda response: (search_event(response), rendered(response)),
+        seconds=call.limits.request_timeout_seconds,
+    )
 
 
 def search_event(response: SearchResponse) -> dict[str, Any]:

@@ -119,7 +119,7 @@ class LineStream:
         require_media_type(request, *ACCEPTED)
         slot = slot_of(request.scope)
         slot.work_in_parts()  # the request lasts as long as its sender likes
-        slot.open_stream()
+        await slot.open_stream()
         body = WatchedBody(request.receive)
         try:
             # the first read sends "100 Continue" and must precede the head of the response

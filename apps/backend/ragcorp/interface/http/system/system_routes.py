@@ -66,7 +66,8 @@ async def readyz(call: CurrentCall) -> Response:
 )
 async def metrics(call: CurrentCall) -> Response:
     backlog, _ = await asyncio.gather(_backlog(call), _observe_readiness(call))
-    text = call.metrics.exposition(backlog=backlog, pool=call.services.pool_statistics())
+    snapshots = None if call.worker is None else await call.worker.snapshots()
+    text = call.metrics.exposition(backlog=backlog, pool=call.services.pool_statistics(), snapshots=snapshots)
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
@@ -123,4 +124,5 @@ SLOT_SECONDS = 1.0
 async def status(call: CurrentCall) -> Response:
     turn = partial(call.slot.part, wait_seconds=SLOT_SECONDS)
     report = await call.services.status.report(principal=call.principal, turn=turn)
-    return json_response(status_document(report, request_id=call.request_id))
+    worker = None if call.worker is None else call.worker.name
+    return json_response(status_document(report, request_id=call.request_id, worker=worker))

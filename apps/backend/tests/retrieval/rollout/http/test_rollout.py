@@ -10,7 +10,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from ragcorp.main.wiring.base import Parts
 from support.models.embedders import HashingEmbedder
 from support.retrieval.sources import ScriptedSource
@@ -48,7 +48,7 @@ class Ended:
 
 async def test_arms_and_the_settings_in_force(make_container: Callable[..., Any], make_client: MakeClient) -> None:
     container = await make_container(hybrid_rollout_percent=12.5)
-    async with run_app(container) as app, make_client(app) as client:
+    async with run_service(container) as app, make_client(app) as client:
         await client.put("/documents/a.md", json={"text": "El plazo es de 30 días."})
         for number in range(40):
             answer = await client.post("/search", json={"query": f"plazo {number}"})
@@ -73,7 +73,7 @@ async def test_shadows_by_outcome_and_their_overlap(
     )
     ended = Ended()
     container.search_parts.rollout_observers.add(ended)
-    async with run_app(container) as app, make_client(app) as client:
+    async with run_service(container) as app, make_client(app) as client:
         await client.put("/documents/a.md", json={"text": "El plazo es de 30 días."})
         for error in (None, RuntimeError("a bug")):
             source.error = error

@@ -18,7 +18,7 @@ from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.shapes.files import GrepResults
 from ragcorp.interface.shapes.search import SearchResults
-from ragcorp.main.service.app import run_app
+from ragcorp.main.service.app import run_service
 from support.fixtures.http import MakeApp, Serve
 from support.http.events import Event, events_of
 from support.http.fakes import HeldSearch, World
@@ -164,7 +164,7 @@ async def test_grep_tells_characters_and_files(
     for name in ("a.md", "b.md"):
         (tmp_path / name).write_text("El plazo es de 30 días.\n", encoding="utf-8")
     container = await make_container(allowed_paths=f"docs={tmp_path}")
-    async with run_app(container) as app, serve(app) as url:
+    async with run_service(container) as app, serve(app) as url:
         answer, events = await post(url, "/grep", query="plazo")
         refused, none = await post(url, "/grep", query=" ")
     assert [name for name, _ in events] == ["status", "status", "search_results"]

@@ -53,7 +53,7 @@ def kind(statement: str) -> str:
         ("bm25_common(", "lexeme counts"),
         ("bm25_impacts(", "identifiers"),
         ("query_terms(", "terms"),
-        ("bm25_totals(", "totals"),
+        ("search_statistics", "totals"),
         ("c.content AS content", "contents"),
     ):
         if mark in statement:
@@ -61,10 +61,12 @@ def kind(statement: str) -> str:
     return statement
 
 
-FULL_TEXT = ["bm25", "settings", "terms", "totals", "workspace", "workspace"]
-"""The workspace is named once a round trip, in front of what is asked."""
+FULL_TEXT = ["bm25"]
+"""Terms, totals and ranking in one statement."""
 
 CONTENTS = ["contents", "workspace"]
+"""The workspace is named once a round trip, in front of what is asked."""
+
 DENSE = ["dense", "settings", "workspace"]
 
 
@@ -101,17 +103,16 @@ async def counted(rag: Rag, trace: Trace, query: str, **options: Any) -> tuple[l
     return statements, round_trips
 
 
-async def test_a_hybrid_search_asks_dense_once_and_full_text_twice_and_reads_the_contents(
+async def test_a_hybrid_search_is_one_round_trip_for_vectors_and_words_and_one_for_the_contents(
     trace: Trace, make_container: Callable[..., Any], dsn: str
 ) -> None:
     rag = await filled(await make_container(enable_hybrid_search=True), dsn)
     statements, round_trips = await counted(rag, trace, "contrato de marzo")
     assert statements == sorted([*CONTENTS, *DENSE, *FULL_TEXT])
-    # full text: the terms with the totals, then the lists with their settings, each pipelined
-    assert round_trips == 1 + 2 + 1
+    assert round_trips == 1 + 1
     with_code, round_trips = await counted(rag, trace, "contrato REQ-2024-001")
-    assert round_trips == 1 + 2 + 1
-    assert with_code == sorted([*statements, "identifiers"])
+    assert with_code == sorted([*statements, "identifiers", "settings", "workspace"])
+    assert round_trips == 1 + 1 + 1
 
 
 async def test_linear_fusion_scores_all_candidates_by_two_statements_more(
@@ -122,16 +123,16 @@ async def test_linear_fusion_scores_all_candidates_by_two_statements_more(
     assert statements == sorted(
         [*CONTENTS, *DENSE, *FULL_TEXT, "half-centred", "workspace", "lexeme counts", "workspace"]
     )
-    assert round_trips == 1 + 2 + 2 + 1
+    assert round_trips == 1 + 2 + 1
 
 
-async def test_a_sparse_search_is_two_round_trips_and_the_contents(
+async def test_a_sparse_search_is_one_round_trip_and_the_contents(
     trace: Trace, make_container: Callable[..., Any], dsn: str
 ) -> None:
     rag = await filled(await make_container(), dsn)
     statements, round_trips = await counted(rag, trace, "contrato", mode="sparse")
-    assert statements == sorted([*CONTENTS, *FULL_TEXT])
-    assert round_trips == 2 + 1
+    assert statements == sorted([*CONTENTS, *FULL_TEXT, "settings", "workspace"])
+    assert round_trips == 1 + 1
 
 
 async def test_settings_of_a_search_end_with_it(make_container: Callable[..., Any]) -> None:

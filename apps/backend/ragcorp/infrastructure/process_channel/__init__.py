@@ -1,0 +1,1 @@
+"""Calls and notices between two processes of ragcorp over a pair of sockets."""

@@ -1,0 +1,1 @@
+"""A service of several processes: their supervisor, the workers that answer, and the one that works in background."""
