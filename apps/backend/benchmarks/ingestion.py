@@ -13,7 +13,8 @@ import asyncio
 import math
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
@@ -22,7 +23,7 @@ from pgvector.psycopg import register_vector
 
 from benchmarks.corpus import Corpus
 from benchmarks.loading import MODEL
-from benchmarks.measure import Report, machine
+from benchmarks.measure import Report, Usage, UsageMeter, machine
 from benchmarks.server import Server, open_server
 from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.embeddings import EmbeddingModel, Vector
@@ -33,6 +34,11 @@ from ragcorp.main.opening.library import make_rag
 from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.base import Parts
 from ragcorp.main.wiring.container import open_container
+
+BARE = "bare COPY of the same rows, text"
+LIBRARY = "library, folder, text"
+BARE_VECTORS = "bare COPY of the same rows, vectors into HNSW"
+EMBEDDING = "library, embed_pending, vectors into HNSW"
 
 TEXT_TABLES = ("documents", "document_sources", "chunks", "embedding_backlog")
 DATABASE = "ragcorp_bench_ingestion"
@@ -92,17 +98,15 @@ def dump(dsn: str, tables: Sequence[str]) -> dict[str, tuple[str, list[bytes]]]:
     return dumped
 
 
-def copy_back(dsn: str, dumped: dict[str, tuple[str, list[bytes]]]) -> float:
-    """Return the seconds that a bare COPY of the rows takes, in one transaction."""
+def copy_back(dsn: str, dumped: dict[str, tuple[str, list[bytes]]]) -> None:
+    """Load the rows by a bare COPY, in one transaction."""
     with psycopg.connect(dsn) as connection:
-        started = time.perf_counter()
         for table, (columns, blocks) in dumped.items():
             statement = f"COPY {table} ({columns}) FROM STDIN WITH (FORMAT binary)"
             with connection.cursor().copy(statement.encode()) as copy:
                 for block in blocks:
                     copy.write(block)
         connection.commit()
-        return time.perf_counter() - started
 
 
 def empty(dsn: str, *tables: str) -> None:
@@ -135,7 +139,15 @@ async def run(arguments: argparse.Namespace, server: Server, report: Report) -> 
     migrate(owner_dsn, embedding_model=(MODEL.name, MODEL.dimensions), application_dsn=dsn)
     report.facts("machine", machine(dsn))
     settings = load_settings({"embedding_provider": "none", "embed_wait_seconds": 0})
-    library, bare, embedding, bare_vectors = [], [], [], []
+    meter = UsageMeter(dsn)
+    used: dict[str, list[Usage]] = {}
+
+    @contextmanager
+    def measured(name: str) -> Iterator[None]:
+        started = meter.read()
+        yield
+        used.setdefault(name, []).append(meter.read().since(started))
+
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         paths = write_folder(folder, corpus)
@@ -144,20 +156,20 @@ async def run(arguments: argparse.Namespace, server: Server, report: Report) -> 
             for _ in range(arguments.rounds):
                 # in a thread: it waits for the refresh of statistics, which needs this event loop to end
                 await asyncio.to_thread(empty, owner_dsn, "documents", "embedding_cache")
-                started = time.perf_counter()
-                result = await rag.ingest_folder(folder)
-                library.append(time.perf_counter() - started)
+                with measured(LIBRARY):
+                    result = await rag.ingest_folder(folder)
                 if result.failures:
                     raise SystemExit(f"{len(result.failures)} documents failed: {result.failures[0].error}")
                 texts = dump(owner_dsn, TEXT_TABLES)
                 await asyncio.to_thread(empty, owner_dsn, "documents")
-                bare.append(copy_back(owner_dsn, texts))
-                started = time.perf_counter()
-                await rag.embed_pending()
-                embedding.append(time.perf_counter() - started)
+                with measured(BARE):
+                    copy_back(owner_dsn, texts)
+                with measured(EMBEDDING):
+                    await rag.embed_pending()
                 vectors = dump(owner_dsn, ("chunk_embeddings",))
                 await asyncio.to_thread(empty, owner_dsn, "chunk_embeddings")
-                bare_vectors.append(copy_back(owner_dsn, vectors))
+                with measured(BARE_VECTORS):
+                    copy_back(owner_dsn, vectors)
         with psycopg.connect(owner_dsn) as connection:
             register_vector(connection)
             row = connection.execute("SELECT count(*) FROM chunks").fetchone()
@@ -167,13 +179,11 @@ async def run(arguments: argparse.Namespace, server: Server, report: Report) -> 
     report.table(
         f"ingestion of {len(paths)} Markdown documents, {chunks} chunks",
         [
-            _row("bare COPY of the same rows, text", bare, chunks, base=bare),
-            _row("library, folder, text", library, chunks, base=bare),
-            _row("bare COPY of the same rows, vectors into HNSW", bare_vectors, chunks, base=bare_vectors),
-            _row("library, embed_pending, vectors into HNSW", embedding, chunks, base=bare_vectors),
+            _row(name, used[name], chunks, base=used[base])
+            for name, base in ((BARE, BARE), (LIBRARY, BARE), (BARE_VECTORS, BARE_VECTORS), (EMBEDDING, BARE_VECTORS))
         ],
     )
-    total = median(library)
+    total = median(usage.wall for usage in used[LIBRARY])
     rest = total - math.fsum(parts.values())
     report.table(
         "where the folder's time goes",
@@ -185,12 +195,16 @@ async def run(arguments: argparse.Namespace, server: Server, report: Report) -> 
     server.drop(DATABASE)
 
 
-def _row(name: str, seconds: Sequence[float], chunks: int, *, base: Sequence[float]) -> dict[str, object]:
+def _row(name: str, used: Sequence[Usage], chunks: int, *, base: Sequence[Usage]) -> dict[str, object]:
+    seconds = median(usage.wall for usage in used)
+    server = [usage.server for usage in used if usage.server is not None]
     return {
         "variant": name,
-        "seconds": round(median(seconds), 2),
-        "chunks_per_second": round(chunks / median(seconds)),
-        "ratio": round(median(seconds) / median(base), 2),
+        "seconds": round(seconds, 2),
+        "chunks_per_second": round(chunks / seconds),
+        "of_base": round(median(usage.wall for usage in base) / seconds, 2),
+        "client_cpu_s": round(median(usage.client for usage in used), 2),
+        "server_cpu_s": round(median(server), 2) if server else None,
     }
 
 

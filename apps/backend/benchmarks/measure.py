@@ -10,11 +10,13 @@ import statistics
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
+import psutil
 import psycopg
 from psycopg.rows import TupleRow
 
@@ -72,6 +74,43 @@ async def interleaved(
 def backend_cpu_ms(connection: psycopg.Connection[TupleRow]) -> float:
     """Return the milliseconds that the connection's backend has computed so far (Linux)."""
     return int(Path(f"/proc/{connection.info.backend_pid}/schedstat").read_text().split()[0]) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Seconds by the clock, and of CPU of this process and its children and of the server (None if it is elsewhere)."""
+
+    wall: float
+    client: float
+    server: float | None
+
+    def since(self, earlier: Usage) -> Usage:
+        server = None if self.server is None or earlier.server is None else self.server - earlier.server
+        return Usage(self.wall - earlier.wall, self.client - earlier.client, server)
+
+
+class UsageMeter:
+    """Reads the time and the CPU that this process and the database server have used so far."""
+
+    def __init__(self, dsn: str) -> None:
+        with psycopg.connect(dsn) as connection:
+            try:
+                self._server = psutil.Process(connection.info.backend_pid).parent()
+            except psutil.NoSuchProcess:
+                self._server = None
+
+    def read(self) -> Usage:
+        server = None if self._server is None else _cpu_of(self._server)
+        return Usage(time.perf_counter(), _cpu_of(psutil.Process()), server)
+
+
+def _cpu_of(process: psutil.Process) -> float:
+    """Return the seconds of CPU of a process and its descendants, those that ended included."""
+    total = 0.0
+    for item in (process, *process.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):  # it has just ended
+            total += math.fsum(item.cpu_times()[:4])
+    return total
 
 
 def machine(dsn: str) -> dict[str, object]:

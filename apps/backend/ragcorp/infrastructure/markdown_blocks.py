@@ -1,9 +1,8 @@
 """Finds the blocks of a Markdown text at which it may be cut: headings, code fences, the front matter."""
 
 import re
-from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from markdown_it import MarkdownIt
 
@@ -13,6 +12,7 @@ MAX_HEADING_CHARACTERS = 200
 _HEADING_LIKE = re.compile(r"^[ \t>]*#{1,6}(?:[ \t]|$)|^[ \t]{0,3}(?:=+|-+)[ \t]*$", re.MULTILINE)
 _QUOTED = re.compile(r"^ {0,3}>", re.MULTILINE)
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?:[^\n]*\n){0,200}?---[ \t]*(?:\n|\Z)")
+_LINE_END = re.compile("\n")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _MARKUP = re.compile(r"\\([!-/:-@\[-`{-~])|(\*\*|__|`+|~~)|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)")
 
@@ -35,12 +35,19 @@ class MarkdownBlocks:
     body_start: int = 0
 
 
-def markdown_blocks(text: str, line_starts: Sequence[int]) -> MarkdownBlocks:
-    """Return the blocks of a text whose lines start at these offsets."""
+_LONGEST_CACHED = 100_000
+"""Characters. The title, the passages and the entities of one document all need its blocks."""
+
+
+def markdown_blocks(text: str) -> MarkdownBlocks:
+    return _cached_blocks(text) if len(text) <= _LONGEST_CACHED else _blocks(text)
+
+
+def _blocks(text: str) -> MarkdownBlocks:
     body = len(front_matter(text))
     if not (_HEADING_LIKE.search(text, body) or "```" in text or "~~~" in text):
         return MarkdownBlocks(body_start=body)
-    offsets = [*line_starts[bisect_right(line_starts, body) - 1 :], len(text)]
+    offsets = [body, *(match.end() for match in _LINE_END.finditer(text, body)), len(text)]
     headings: list[BlockHeading] = []
     fences: list[tuple[int, int]] = []
     tokens = _PARSER.parse(text[body:])
@@ -58,6 +65,9 @@ def markdown_blocks(text: str, line_starts: Sequence[int]) -> MarkdownBlocks:
             if title:
                 headings.append(BlockHeading(offset=offsets[first], level=int(token.tag[1:]), title=title))
     return MarkdownBlocks(headings=tuple(headings), fences=tuple(fences), body_start=body)
+
+
+_cached_blocks = lru_cache(maxsize=4)(_blocks)
 
 
 def front_matter(text: str) -> str:

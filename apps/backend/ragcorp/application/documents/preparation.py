@@ -88,37 +88,43 @@ class DocumentPreparation:
         media_type = self._reader.parser.media_type(file.filename, file.media_type or None)
         return media_type not in TEXT_TYPES or len(file.content) > SMALL_BYTES
 
-    async def prepare(self, checked: IngestRequest) -> DocumentWrite:
+    async def content_hashes(self, checked: Sequence[IngestRequest]) -> dict[str, bytes]:
+        """Return the content hash of each checked request, by external_id."""
+        return await anyio.to_thread.run_sync(
+            lambda: {request.external_id: content_hash(request) for request in checked}
+        )
+
+    async def prepare(self, checked: IngestRequest, *, content_hash: bytes) -> DocumentWrite:
         """Parse and chunk the file of a checked request, and the files inside it. Raises InvalidInputError."""
-        write, inside = await self._prepare_file(checked)
+        write, inside = await self._prepare_file(checked, content_hash)
         parts = PartsOfFile(prepare=self._prepare_part, seconds=self._limits.parts_seconds)
         return await parts.added_to(write, inside)
 
     async def _prepare_part(self, request: IngestRequest) -> tuple[DocumentWrite, Sequence[SourceFile]]:
         require_external_id(request.external_id)
-        return await self._prepare_file(self._checked_file(request))
+        checked = self._checked_file(request)
+        hashes = await self.content_hashes([checked])
+        return await self._prepare_file(checked, hashes[checked.external_id])
 
     async def prepare_recognized(
         self, document: Document, source: SourceFile, recognized: Sequence[RecognizedPage]
     ) -> DocumentWrite:
         """Prepare a stored document with the text of recognised pages, but not the files inside it."""
         request = IngestRequest(external_id=document.external_id, file=source, attributes=document.attributes)
-        write, _ = await self._prepare_file(request, recognized)
+        write, _ = await self._prepare_file(request, bytes.fromhex(document.content_hash), recognized)
         others = (part for part in document.unread if part.kind is not UnreadKind.PAGE)
         pages = (part for part in write.parsed.unread if part.kind is UnreadKind.PAGE)
         parsed = replace(write.parsed, unread=merged([*pages, *others]))
-        return replace(write, parsed=parsed, content_hash=bytes.fromhex(document.content_hash))
+        return replace(write, parsed=parsed)
 
     async def _prepare_file(
-        self, checked: IngestRequest, recognized: Sequence[RecognizedPage] = ()
+        self, checked: IngestRequest, content_hash: bytes, recognized: Sequence[RecognizedPage] = ()
     ) -> tuple[DocumentWrite, Sequence[SourceFile]]:
         file = checked.file
         digest = await self._pool.run(
             DocumentReader.digest, file, _path(checked), recognized, size=len(file.content), apart=self.is_slow(file)
         )
-        write = await anyio.to_thread.run_sync(
-            _write, checked, digest, content_hash(checked), self.chunker(file.filename)
-        )
+        write = await anyio.to_thread.run_sync(_write, checked, digest, content_hash, self.chunker(file.filename))
         return write, digest.parsed.parts
 
     async def index(self, checked: IngestRequest, parsed: ParsedText, *, content_hash: bytes) -> DocumentWrite:

@@ -1,16 +1,18 @@
-"""Stores files of a folder as documents, one batch in memory at a time, and records them."""
+"""Stores files of a folder as documents, two batches in memory at a time, and records them."""
 
 import hashlib
 import json
 import time
 from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio.to_thread
 
-from ragcorp.application.documents.preparation import DocumentPreparation, content_hash
+from ragcorp.application.documents.preparation import DocumentPreparation
+from ragcorp.application.folders.one_ahead import one_ahead
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError, UnreadableDocumentError
 from ragcorp.domain.ingestion import IngestFailure, IngestOutcome, IngestRequest, IngestResult
@@ -24,7 +26,7 @@ from ragcorp.domain.ports.folders import (
     FolderRecords,
     StampedFile,
 )
-from ragcorp.domain.ports.use_cases import BatchIngestion
+from ragcorp.domain.ports.use_cases import BatchIngestion, PreparedBatch
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.text.checks import visible
 
@@ -62,7 +64,15 @@ class _Read:
     stamped: StampedFile
     settled: bool
     request: IngestRequest
-    content_hash: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Batch:
+    """Files that were read, with their documents, and the outcomes of those that were not."""
+
+    reads: Sequence[_Read]
+    documents: PreparedBatch
+    others: Sequence[StoredFile]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,27 +113,35 @@ class FolderDocuments:
         principal: Principal,
         even_moving: frozenset[str] = frozenset(),
     ) -> AsyncGenerator[list[StoredFile]]:
-        """Yield the outcomes in batches; ``even_moving`` files are stored even while they are being written."""
-        described = self.described(options)
-        batch: list[_Read] = []
-        failed: list[StoredFile] = []
-        size = 0
-        for entry in entries:
-            read = await self._read(entry, options, principal=principal, moving=entry.relative in even_moving)
-            if isinstance(read, StoredFile):
-                failed.append(read)
-            else:
-                batch.append(read)
-                size += len(read.stamped.file.content)
-            if len(batch) + len(failed) >= BATCH_DOCUMENTS or size >= BATCH_BYTES:
-                yield failed + await self._save(batch, folder, described, principal=principal)
-                batch, failed, size = [], [], 0
-        if batch or failed:
-            yield failed + await self._save(batch, folder, described, principal=principal)
+        """Yield the outcomes in batches, each read and prepared while the one before it is stored.
 
-    async def _read(
-        self, entry: FileEntry, options: FolderOptions, *, principal: Principal, moving: bool
-    ) -> _Read | StoredFile:
+        ``even_moving`` files are stored even while they are being written.
+        """
+        described = self.described(options)
+        batches = self._batches(entries, options, principal=principal, even_moving=even_moving)
+        async with aclosing(one_ahead(batches, alone=lambda batch: batch.documents.is_large)) as prepared:
+            async for batch in prepared:
+                yield await self._save(batch, folder, described, principal=principal)
+
+    async def _batches(
+        self, entries: Sequence[FileEntry], options: FolderOptions, *, principal: Principal, even_moving: frozenset[str]
+    ) -> AsyncGenerator[_Batch]:
+        reads: list[_Read] = []
+        others: list[StoredFile] = []
+        size = 0
+        for number, entry in enumerate(entries, start=1):
+            read = await self._read(entry, options, moving=entry.relative in even_moving)
+            if isinstance(read, StoredFile):
+                others.append(read)
+            else:
+                reads.append(read)
+                size += len(read.stamped.file.content)
+            if len(reads) + len(others) >= BATCH_DOCUMENTS or size >= BATCH_BYTES or number == len(entries):
+                documents = await self.ingest.prepare_many([read.request for read in reads], principal=principal)
+                yield _Batch(reads=reads, documents=documents, others=others)
+                reads, others, size = [], [], 0
+
+    async def _read(self, entry: FileEntry, options: FolderOptions, *, moving: bool) -> _Read | StoredFile:
         external_id = options.prefix + entry.relative
         shown = visible(external_id)
         if shown != external_id:
@@ -138,19 +156,7 @@ class FolderDocuments:
         if is_empty(stamped.file.content):
             return StoredFile(entry=entry, outcome=None, stamp=stamped.stamp, empty=True)
         request = IngestRequest(external_id=external_id, file=stamped.file, attributes=self._attributes(entry, options))
-        try:
-            checked = self.preparation.check(request, principal=principal)
-        except RagcorpError as error:
-            failure = IngestFailure(external_id=external_id, error=error)
-            return StoredFile(entry=entry, outcome=failure, stamp=stamped.stamp)
-        hashed = await anyio.to_thread.run_sync(content_hash, checked)
-        return _Read(
-            entry=entry,
-            stamped=stamped,
-            settled=is_settled(stamped.stamp, now_ns),
-            request=request,
-            content_hash=hashed,
-        )
+        return _Read(entry=entry, stamped=stamped, settled=is_settled(stamped.stamp, now_ns), request=request)
 
     def _attributes(self, entry: FileEntry, options: FolderOptions) -> DocumentAttributes:
         attributes = options.attributes
@@ -161,36 +167,46 @@ class FolderDocuments:
         return replace(attributes, path=None if path == options.prefix + entry.relative else path)
 
     async def _save(
-        self, batch: Sequence[_Read], folder: bytes, described: Callable[[FileEntry], bytes], *, principal: Principal
+        self, batch: _Batch, folder: bytes, described: Callable[[FileEntry], bytes], *, principal: Principal
     ) -> list[StoredFile]:
-        if not batch:
-            return []
+        hashes = batch.documents.content_hashes
         of_others: frozenset[str] = frozenset()
-        if self.records is not None:
-            claims = [FileClaim(read.entry.relative, read.request.external_id, read.content_hash) for read in batch]
+        if self.records is not None and hashes:
+            claims = [
+                FileClaim(read.entry.relative, read.request.external_id, hashes[read.request.external_id])
+                for read in batch.reads
+                if read.request.external_id in hashes
+            ]
             of_others = await self.records.claim(folder, claims, principal=principal)
-        outcomes = await self.ingest.ingest_many([read.request for read in batch], principal=principal)
+        outcomes = await batch.documents.save()
         if self.records is not None:
             stored = [
                 FileRecord(
-                    read.request.external_id, read.content_hash, read.stamped.stamp, read.settled, described(read.entry)
+                    read.request.external_id,
+                    hashes[read.request.external_id],
+                    read.stamped.stamp,
+                    read.settled,
+                    described(read.entry),
                 )
-                for read, outcome in zip(batch, outcomes, strict=True)
+                for read, outcome in zip(batch.reads, outcomes, strict=True)
                 if isinstance(outcome, IngestResult)
             ]
             await self.records.confirm(folder, stored, principal=principal)
         return [
-            StoredFile(
-                entry=read.entry,
-                outcome=outcome,
-                stamp=read.stamped.stamp,
-                replaced=(
-                    read.request.external_id in of_others
-                    and isinstance(outcome, IngestResult)
-                    and outcome.status is IngestStatus.UPDATED
-                ),
-            )
-            for read, outcome in zip(batch, outcomes, strict=True)
+            *batch.others,
+            *(
+                StoredFile(
+                    entry=read.entry,
+                    outcome=outcome,
+                    stamp=read.stamped.stamp,
+                    replaced=(
+                        read.request.external_id in of_others
+                        and isinstance(outcome, IngestResult)
+                        and outcome.status is IngestStatus.UPDATED
+                    ),
+                )
+                for read, outcome in zip(batch.reads, outcomes, strict=True)
+            ),
         ]
 
 

@@ -1,6 +1,6 @@
 """Ports through which one use case needs what another does: use cases do not know one another."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Protocol
 from uuid import UUID
 
@@ -32,10 +32,27 @@ class EpisodeHydration(Protocol):
         """Return the hydration with its turn, or with None and what went wrong."""
 
 
+class PreparedBatch(Protocol):
+    """Documents that are parsed and chunked. ``is_large``: it should be the only one in memory."""
+
+    @property
+    def content_hashes(self) -> Mapping[str, bytes]:
+        """Those of the documents that passed the checks, by external_id."""
+
+    @property
+    def is_large(self) -> bool: ...
+
+    async def save(self) -> list[IngestOutcome]:
+        """Store the documents; return an outcome for each request."""
+
+
 class BatchIngestion(Protocol):
     """Stores documents in batches; a bad one is reported in its place."""
 
     async def ingest_many(self, requests: Sequence[IngestRequest], *, principal: Principal) -> list[IngestOutcome]: ...
+
+    async def prepare_many(self, requests: Sequence[IngestRequest], *, principal: Principal) -> PreparedBatch:
+        """Do what comes before the first write; ``save`` of the result does the rest."""
 
 
 class DocumentIngestion(Protocol):

@@ -9,7 +9,7 @@ from ragcorp.domain.documents import ChunkDraft, ParsedText
 from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.infrastructure.parsing.cutting import Cutter, Piece
 from ragcorp.infrastructure.parsing.outline import Heading, Outline
-from ragcorp.infrastructure.parsing.tokens import TokenMap, estimate_tokens
+from ragcorp.infrastructure.parsing.tokens import TokenMap
 
 MIN_TOKENS = 32
 MAX_TOKENS = 2_048
@@ -74,7 +74,7 @@ class StructureChunker:
                     line_end=outline.lines.number(piece.end - 1),
                     page_start=_page(parsed.page_starts, piece.start),
                     page_end=_page(parsed.page_starts, piece.end - 1),
-                    token_count=estimate_tokens(content),
+                    token_count=cutter.tokens(piece),
                 )
             )
         return tuple(drafts)

@@ -170,6 +170,10 @@ class Cutter:
         pieces += self._prose(position, end)
         return self._with_overlap(self._without_crumbs(pieces), tables, headings)
 
+    def tokens(self, piece: Piece) -> int:
+        """Return ``estimate_tokens`` of the piece under its header."""
+        return estimate_tokens(piece.header) + self._spans.tokens(piece.start, piece.end)
+
     def _prose(self, start: int, end: int) -> list[Piece]:
         """Cut by structure. A crumb, mostly a lone heading, is joined to the piece after it, within the cap."""
         start, end = self._spans.trim(start, end)

@@ -36,6 +36,7 @@ _MAX_CONTROLS = 8
 _CONTROLS = {code: None for code in (*range(0x20), 0x7F) if chr(code) not in "\n\t"}
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 _CLEANED = {**_CONTROLS, **_INVISIBLE, 0x00: " ", 0x0B: " ", 0x0C: " "}
+_UNCLEAN = re.compile("[" + "".join(map(re.escape, map(chr, _CLEANED))) + "]")
 _SUSPECT = bytes((*range(0x09), *range(0x0E, 0x1B), *range(0x1C, 0x20), 0x7F))
 _NOT_LEADING = bytes(range(0xC0))
 _BLOCK = 1 << 20
@@ -214,4 +215,6 @@ def clean(text: str) -> str:
     and form feed become spaces: words and line numbers stay.
     """
     unified = text.replace("\r\n", "\n").replace("\r", "\n")
-    return unicodedata.normalize("NFC", unified.translate(_CLEANED))
+    if _UNCLEAN.search(unified):  # the search takes a tenth of the time
+        unified = unified.translate(_CLEANED)
+    return unicodedata.normalize("NFC", unified)

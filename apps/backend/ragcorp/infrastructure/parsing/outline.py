@@ -54,7 +54,7 @@ class Outline:
     @classmethod
     def of(cls, text: str) -> Outline:
         lines = Lines(text)
-        blocks = markdown_blocks(text, lines.starts)
+        blocks = markdown_blocks(text)
         return cls(
             headings=_with_paths(blocks.headings),
             tables=_tables(text, lines, blocks.fences, blocks.body_start),
@@ -72,7 +72,7 @@ def first_title(text: str) -> str | None:
     named = _FRONT_TITLE.search(front_matter(text))
     if named:
         return named.group(1).strip("\"'").strip() or None
-    headings = markdown_blocks(text, Lines(text).starts).headings
+    headings = markdown_blocks(text).headings
     return next((heading.title for heading in headings if heading.level == 1), None)
 
 

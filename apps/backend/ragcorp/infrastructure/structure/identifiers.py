@@ -22,7 +22,11 @@ logger = logging.getLogger(__name__)
 _HYPHENS = "\u2010\u2011\u2012\u2013\u2212"
 """Hyphens in text from Word and PDF."""
 _AS_HYPHEN = str.maketrans(dict.fromkeys(_HYPHENS, "-"))
-_TOKEN = re.compile(rf"(?<![^\W_])(?=[^\W_ªº])(?=[^\s\d]{{0,60}}[0-9])[^\W_ªº]+(?:[-./_{_HYPHENS}][^\W_ªº]+)*")
+_DIGIT = re.compile("[0-9]")
+_BEFORE_DIGIT = 60
+_TOKEN = re.compile(
+    rf"(?<![^\W_])(?=[^\W_ªº])(?=[^\s\d]{{0,{_BEFORE_DIGIT}}}[0-9])[^\W_ªº]+(?:[-./_{_HYPHENS}][^\W_ªº]+)*"
+)
 _DASH = "\u2013"
 """A hyphen, or that of a range: between two that both look like ``_END``."""
 _END = re.compile(r"[^\W\d_](?:[^\W_]|[./-](?=[^\W_]))*[0-9]")
@@ -150,9 +154,20 @@ def is_code(token: str) -> bool:
     return shouted or (digits >= 3 and parts[-1][-1].isdigit() and parts[0][0].isalpha())
 
 
+def _tokens(text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of ``_TOKEN``, each looked for from where one with the next digit may begin."""
+    end = 0
+    while digit := _DIGIT.search(text, end):
+        match = _TOKEN.search(text, max(end, digit.start() - _BEFORE_DIGIT))
+        if match is None:
+            return
+        yield match
+        end = match.end()
+
+
 def _codes(text: str) -> Iterator[tuple[str, int]]:
     account_end = 0
-    for match in _TOKEN.finditer(text):
+    for match in _tokens(text):
         start, token = match.start(), match[0]
         if len(token) > 2 * MAX_CODE or start < account_end:
             continue

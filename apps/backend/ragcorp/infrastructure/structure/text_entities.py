@@ -24,7 +24,7 @@ def text_entities(text: str, *, path: str, plain: bool) -> tuple[TextSpan, ...]:
     if is_blank(text):
         return ()
     lines = Lines(text)
-    blocks = MarkdownBlocks() if plain else markdown_blocks(text, lines.starts)
+    blocks = MarkdownBlocks() if plain else markdown_blocks(text)
     closed = [(0, blocks.body_start), *blocks.fences]
     marks = {heading.offset: _section(heading) for heading in blocks.headings}
     marks |= {mark.offset: mark for mark in clause_marks(text, lines, headings=blocks.headings, closed=closed)}

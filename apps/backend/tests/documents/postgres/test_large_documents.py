@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from ragcorp.infrastructure.postgres.connections import array_insert
+from ragcorp.infrastructure.postgres.connections import insert_rows
 from ragcorp.main.opening.library import make_rag
 from ragcorp.main.wiring.base import Parts
 from support.models.embedders import HashingEmbedder
@@ -25,11 +26,11 @@ async def test_no_statement_inserts_more_than_its_share_and_none_is_lost(
     execute = psycopg.AsyncCursor.execute
 
     async def counted(self: Any, statement: Any, values: Any = None, **options: Any) -> Any:
-        if isinstance(statement, str) and statement.startswith("INSERT INTO") and "unnest" in statement:
-            inserted[statement.split()[2]].append(len(values["document_id"]))
+        if isinstance(statement, str) and statement.startswith("INSERT INTO") and "json_to_recordset" in statement:
+            inserted[statement.split()[2]].append(len(json.loads(values["rows"])))
         return await execute(self, statement, values, **options)
 
-    monkeypatch.setattr(array_insert, "STATEMENT_ROWS", 3)
+    monkeypatch.setattr(insert_rows, "STATEMENT_ROWS", 3)
     monkeypatch.setattr(psycopg.AsyncCursor, "execute", counted)
     container = await make_container(parts=Parts(embedder=HashingEmbedder()))
     text = "\n\n".join(

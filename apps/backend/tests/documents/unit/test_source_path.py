@@ -152,7 +152,7 @@ def stored_path(external_id: str, *, filename: str = "", **attributes: object) -
         file=SourceFile(content="El plazo es de 30 días.".encode(), media_type="text/plain", filename=filename),
         attributes=DocumentAttributes(**attributes),  # type: ignore[arg-type]
     )
-    return asyncio.run(preparation_of().prepare(request)).attributes.path
+    return asyncio.run(preparation_of().prepare(request, content_hash=bytes(32))).attributes.path
 
 
 def test_a_generic_title_of_a_page_is_none() -> None:
@@ -162,7 +162,7 @@ def test_a_generic_title_of_a_page_is_none() -> None:
         file=SourceFile(content=page, media_type="text/html", filename=""),
         attributes=DocumentAttributes(),
     )
-    assert asyncio.run(preparation_of().prepare(request)).attributes.title == "contrato acme"
+    assert asyncio.run(preparation_of().prepare(request, content_hash=bytes(32))).attributes.title == "contrato acme"
 
 
 def test_ingestion_stores_the_real_path() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragcorp.infrastructure.parsing import tokens
 from ragcorp.infrastructure.parsing.tokens import TokenMap, estimate_tokens
 
 CORPUS = Path(__file__).parents[3] / "ragcorp" / "demo_corpus" / "documents"
@@ -59,3 +61,14 @@ def test_additive_at_whitespace(parts: list[str]) -> None:
     for part in parts:
         assert counter.count(position, position + len(part)) == estimate_tokens(part)
         position += len(part) + 1
+
+
+@given(text=st.text(st.sampled_from("aáñ XZ09-|\n\t.漢\u00a0ß"), max_size=120), block=st.sampled_from([1, 7, 1 << 16]))
+def test_word_by_word_as_in_the_whole_text(text: str, block: int) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(tokens, "_BLOCK", block)
+        whole = re.compile(rf" (?=\|)|{tokens._PIECE.pattern}")
+        starts = [match.start() for match in whole.finditer(text)]
+        counter = TokenMap(text)
+        assert [at for at in range(len(text)) if counter.count(at, at + 1)] == starts
+        assert estimate_tokens(text) == len(starts)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ragcorp.domain.structure.entities import EntityKind
 from ragcorp.domain.text.checks import is_blank
 from ragcorp.domain.text.clause_numbers import clause_numbers, enclosing_numbers, number_at
+from ragcorp.infrastructure.structure import identifiers
 from ragcorp.infrastructure.structure.text_entities import text_entities
 from support.structure.clause_number import clause_number
 
@@ -36,6 +37,12 @@ LINES = st.lists(st.one_of(PIECES, st.text(max_size=8)), max_size=40).map("\n".j
 @settings(suppress_health_check=[HealthCheck.too_slow])
 def test_entities_share_a_text_out(text: str, plain: bool) -> None:
     check_entities(text, plain=plain)
+
+
+@given(text=st.one_of(TEXTS, LINES, st.text(st.sampled_from("aXñ_.-/9٣ª \n"), max_size=150)))
+def test_codes_are_looked_for_near_digits_and_missed_nowhere(text: str) -> None:
+    spans = [match.span() for match in identifiers._tokens(text)]
+    assert spans == [match.span() for match in identifiers._TOKEN.finditer(text)]
 
 
 @pytest.mark.soak

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 from uuid import UUID, uuid4
 
 from psycopg.types.json import Jsonb
@@ -42,9 +43,10 @@ COLUMNS = (
 INSERT_DOCUMENT = f"""
     INSERT INTO documents (id, workspace, external_id, {", ".join(COLUMNS)})
     VALUES (%(id)s, %(workspace)s, %(external_id)s, {", ".join(f"%({name})s" for name in COLUMNS)})
-    ON CONFLICT (workspace, external_id) DO NOTHING
-    RETURNING id
+    ON CONFLICT (workspace, external_id) DO UPDATE SET external_id = excluded.external_id WHERE false
+    RETURNING external_id
 """
+"""Locks a document that another transaction has just created, and returns no row for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +68,15 @@ async def lock_or_create(
     parts: Mapping[str, str],
     *,
     principal: Principal,
-    restoring: bool,
+    with_places: bool,
 ) -> tuple[dict[str, Existing], dict[str, UUID]]:
     """Lock each existing document and insert each new one, in the order of external_id; lock their old parts too.
 
-    ``parts`` maps each part to the document that it is part of, which comes before it in that order. An insert waits
+    ``parts`` maps each part to the document that it is part of, which comes before it in that order; ``with_places``
+    raises ConflictError for an existing document that is part of another one, or of none, at present. An insert waits
     for a concurrent insert of the same name, so it has to follow the order too. A first query without locks finds the
-    runs of existing documents, each of which is locked by one statement.
+    runs of existing documents, each of which is locked by one statement, and the runs of new ones, which are inserted
+    in one round trip.
     """
     existing: dict[str, Existing] = {}
     created: dict[str, UUID] = {}
@@ -87,22 +91,35 @@ async def lock_or_create(
         external_ids = list(run)
         if is_stored:
             existing |= await _lock(connection, external_ids, principal=principal)
-        for external_id in external_ids:
-            if external_id in existing or external_id not in by_id:
-                continue
-            document_id = uuid4()
-            row = document_row(by_id[external_id], document_id, principal.workspace, part_of=container(external_id))
-            if await (await connection.execute(INSERT_DOCUMENT, row)).fetchone():
-                created[external_id] = document_id
-                continue
-            existing |= await _lock(connection, [external_id], principal=principal)
-            if external_id not in existing:
+        new = [external_id for external_id in external_ids if external_id in by_id and external_id not in existing]
+        # the parts of a new document need to know whether it was created
+        for _, together in groupby(new, key=lambda external_id: external_id in parts):
+            rows = {
+                external_id: document_row(
+                    by_id[external_id], uuid4(), principal.workspace, part_of=container(external_id)
+                )
+                for external_id in together
+            }
+            inserted = await _insert(connection, list(rows.values()))
+            created |= {external_id: rows[external_id]["id"] for external_id in inserted}
+            if len(inserted) < len(rows):
+                existing |= await _lock(
+                    connection, [name for name in rows if name not in inserted], principal=principal
+                )
+            if not existing.keys() | created.keys() >= rows.keys():
                 raise ConflictError("Another write got in the way.", remedy="Try again.")
     existing = {external_id: stored for external_id, stored in existing.items() if external_id in by_id}
     for external_id, document in existing.items():
-        if not restoring and not document.deleted and document.part_of != container(external_id):
+        if with_places and not document.deleted and document.part_of != container(external_id):
             raise _taken(external_id, is_part=external_id in parts)
     return existing, created
+
+
+async def _insert(connection: DriverConnection, rows: Sequence[Mapping[str, object]]) -> set[str]:
+    """Insert documents in one round trip; return the names of those that were not there yet."""
+    cursor = connection.cursor()
+    await cursor.executemany(INSERT_DOCUMENT, rows, returning=True)
+    return {external_id async for result in cursor.results() for (external_id,) in await result.fetchall()}
 
 
 async def _lock(
@@ -134,7 +151,7 @@ async def _lock(
     return existing
 
 
-def document_row(write: DocumentWrite, document_id: UUID, workspace: str, *, part_of: UUID | None) -> dict[str, object]:
+def document_row(write: DocumentWrite, document_id: UUID, workspace: str, *, part_of: UUID | None) -> dict[str, Any]:
     return attribute_values(write.attributes) | {
         "id": document_id,
         "title": write.attributes.title,

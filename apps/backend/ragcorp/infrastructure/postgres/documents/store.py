@@ -1,6 +1,7 @@
 """The port DocumentStore over PostgreSQL."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from psycopg.rows import TupleRow
@@ -11,10 +12,10 @@ from ragcorp.domain.filters import Condition
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.storage import DocumentSelection, DocumentWrite
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database, DriverConnection
 from ragcorp.infrastructure.postgres.documents import reads
 from ragcorp.infrastructure.postgres.documents.unread import read_unread
-from ragcorp.infrastructure.postgres.documents.writes import save_documents
+from ragcorp.infrastructure.postgres.documents.writes import restore_documents, save_documents
 from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, visibility
 from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
 
@@ -58,30 +59,24 @@ class PostgresDocumentStore:
         }
 
     async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[IngestResult]:
-        return await self._save(writes, principal)
+        async with self._saving(principal) as connection:
+            return await save_documents(connection, writes, principal=principal)
 
     async def replace(self, write: DocumentWrite, *, expected: bytes, principal: Principal) -> IngestResult:
-        (outcome,) = await self._save([write], principal, expected=expected)
+        async with self._saving(principal) as connection:
+            (outcome,) = await save_documents(connection, [write], principal=principal, expected=expected)
         return outcome
 
     async def restore(self, write: DocumentWrite, *, principal: Principal) -> IngestResult:
-        (outcome,) = await self._save([write], principal, restoring=True)
+        async with self._saving(principal) as connection:
+            (outcome,) = await restore_documents(connection, [write], principal=principal)
         return outcome
 
-    async def _save(
-        self,
-        writes: Sequence[DocumentWrite],
-        principal: Principal,
-        *,
-        restoring: bool = False,
-        expected: bytes | None = None,
-    ) -> list[IngestResult]:
+    @asynccontextmanager
+    async def _saving(self, principal: Principal) -> AsyncIterator[DriverConnection]:
         async with self._database.transaction(principal.workspace) as connection:
-            outcomes = await save_documents(
-                connection, writes, principal=principal, restoring=restoring, expected=expected
-            )
+            yield connection
         self._changed(principal)
-        return outcomes
 
     async def get(self, external_id: str, *, principal: Principal, deleted: bool = False) -> Document:
         selected = reads.by_external_id(external_id, principal=principal, deleted=deleted)
@@ -121,10 +116,8 @@ class PostgresDocumentStore:
         return Page(items=page, next_after=page[-1].external_id if len(rows) > limit else None)
 
     async def soft_delete(self, selection: DocumentSelection, *, principal: Principal) -> int:
-        async with self._database.transaction(principal.workspace) as connection:
-            hidden = await reads.hide(connection, selection, principal=principal)
-        self._changed(principal)
-        return hidden
+        async with self._saving(principal) as connection:
+            return await reads.hide(connection, selection, principal=principal)
 
     async def soft_delete_one(self, external_id: str, *, principal: Principal) -> None:
         exactly = DocumentSelection(filters=(Condition(name="external_id", values=(external_id,)),))

@@ -1,6 +1,6 @@
 """Vectors of texts that a transaction has just written: taken from the cache, or enqueued in the embedding backlog."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -8,8 +8,6 @@ from psycopg import AsyncConnection, AsyncCursor
 
 from ragcorp.infrastructure.postgres.embeddings.cache import MARK_USED
 from ragcorp.infrastructure.postgres.tables.embedded import LACKS_ACTIVE_VECTOR, EmbeddedTable
-
-RESERVE_IDS = "SELECT nextval(pg_get_serial_sequence('{items}', 'id')) FROM generate_series(1, %(count)s)"
 
 REUSE_CACHED_VECTORS = f"""
     WITH cached AS (
@@ -40,12 +38,6 @@ ENQUEUE_ITEMS = f"""
 """
 """Does not look into the cache: an item that waits for no vector would reveal that another item has, or had, its text.
 The worker takes known vectors over later."""
-
-
-async def reserve_ids(cursor: AsyncCursor[Any], table: EmbeddedTable, *, count: int) -> Iterator[int]:
-    """Return ``count`` new ids of the table's rows, in ascending order."""
-    await cursor.execute(table.sql(RESERVE_IDS), {"count": count})
-    return iter([row[0] for row in await cursor.fetchall()])
 
 
 async def reuse_or_enqueue(cursor: AsyncCursor[Any], table: EmbeddedTable, document_ids: Sequence[UUID]) -> None:

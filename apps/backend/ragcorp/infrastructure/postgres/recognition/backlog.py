@@ -16,7 +16,7 @@ from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE
 from ragcorp.infrastructure.postgres.documents import reads
 from ragcorp.infrastructure.postgres.documents.scanned_pages import INDEXED
 from ragcorp.infrastructure.postgres.documents.unread import read_unread, unread_values
-from ragcorp.infrastructure.postgres.documents.writes import save_documents
+from ragcorp.infrastructure.postgres.documents.writes import save_recognized
 from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
 
 IN_WORKSPACE = "(%(workspace)s::text IS NULL OR s.workspace = %(workspace)s)"
@@ -180,9 +180,7 @@ class PostgresRecognitionBacklog:
         async with self._database.transaction(done.workspace) as connection:
             locked = await connection.execute(LOCK_CONTAINERS, {"document_id": document.id})
             containers = await locked.fetchall()
-            await save_documents(
-                connection, [write], principal=principal, expected=bytes.fromhex(document.content_hash), recognized=True
-            )
+            await save_recognized(connection, write, principal=principal, expected=bytes.fromhex(document.content_hash))
             newer = await connection.execute(NEWER, {"document_id": document.id, "pages": pages})
             if await newer.fetchone() is not None:
                 raise ConflictError(

@@ -8,9 +8,9 @@ from uuid import UUID
 from ragcorp.domain.structure.entities import CODE_KINDS, DocumentStructure, EntityDraft
 from ragcorp.domain.text.entity_names import file_name, is_empty, stem_name
 from ragcorp.domain.text.place_words import WORD, place_words
-from ragcorp.infrastructure.postgres.connections.array_insert import insert_rows
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
-from ragcorp.infrastructure.postgres.embeddings.new_texts import reserve_ids, reuse_or_enqueue
+from ragcorp.infrastructure.postgres.connections.insert_rows import insert_rows
+from ragcorp.infrastructure.postgres.embeddings.new_texts import reuse_or_enqueue
 from ragcorp.infrastructure.postgres.tables.embedded import STRUCTURE
 
 DELETE_STRUCTURES = "DELETE FROM structured_documents WHERE document_id = ANY(%(document_ids)s)"
@@ -22,7 +22,7 @@ DOCUMENT_COLUMNS = {
 }  # fmt: skip
 
 ENTITY_COLUMNS = {
-    "id": "int8", "document_id": "uuid", "workspace": "text", "entity_key": "text", "position": "int4", "kind": "text",
+    "document_id": "uuid", "workspace": "text", "entity_key": "text", "position": "int4", "kind": "text",
     "name": "text", "names": "text[]", "container": "text", "language": "text", "content": "text", "head": "text",
     "token_count": "int4", "head_tokens": "int4", "line_start": "int4", "line_end": "int4", "calls": "text[]",
     "index_text": "text", "content_hash": "bytea", "cut": "bool",
@@ -59,10 +59,8 @@ async def write_structures(connection: DriverConnection, stored: Sequence[Stored
     await insert_rows(
         cursor, "structured_documents", DOCUMENT_COLUMNS, [_document_row(document) for document in extracted]
     )
-    total = sum(len(document.structure.entities) for document in extracted)
-    ids = await reserve_ids(cursor, STRUCTURE, count=total)
     rows = [
-        (next(ids), document.document_id, document.workspace, *_entity_row(entity, position))
+        (document.document_id, document.workspace, *_entity_row(entity, position))
         for document in extracted
         for position, entity in enumerate(document.structure.entities)
     ]
