@@ -8,11 +8,16 @@ DATA_DIR = .ragcorp
 PAGE = apps/frontend-stub
 BUILT_PAGE = apps/backend/ragcorp/interface/http/page
 
+# Else each process compiles anew what it imports, and pytest its plugins too.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Node is the machine's, or what `.ci/page-tools install` has put into .venv.
 NPM = PATH="$(CURDIR)/$(VENV)/node/bin:$$PATH" npm --prefix $(PAGE)
 
 # On a terminal pip shows its own progress; elsewhere it is quiet.
 PIP = $(BIN)/python -m pip --disable-pip-version-check --no-input $$([ -t 2 ] || echo --quiet)
+# pip compiles on one core
+COMPILE = $(BIN)/python -m compileall -qq -j 0 -x /tests/ $(VENV)/lib || true
 PIP_COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --strip-extras --generate-hashes \
 	--allow-unsafe --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
@@ -23,7 +28,7 @@ run: $(VENV)/.run  ## install, start everything, ingest the demo corpus, answer 
 	@exec $(BIN)/ragcorp demo --data-dir $(DATA_DIR)
 
 test: lint  ## everything that must hold before a change goes in
-	@$(BIN)/pytest -m "not soak and not page" --numprocesses 2 --dist loadfile --no-loadscope-reorder; \
+	@$(BIN)/pytest -m "not soak and not page" --numprocesses 3 --dist loadfile --no-loadscope-reorder; \
 		code=$$?; .ci/page-tools notice; exit $$code
 
 test-page: $(PAGE)/node_modules/.package-lock.json  ## the web page: its types, its drift, and a real browser on it
@@ -40,7 +45,7 @@ test-server: $(VENV)/.dev  ## what the SQL does, on a server of another version:
 lint: $(VENV)/.dev  ## style, types and the arrows between the layers
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports
 
 lint-container: $(VENV)/.dev  ## the rules of hadolint, on Containerfile
@@ -110,13 +115,15 @@ $(VENV)/.python:
 
 $(VENV)/.run: $(VENV)/.python requirements/all.lock pyproject.toml
 	@echo "Installing ragcorp with what it needs (about 1 minute on a fast line) ..."
-	@$(PIP) install -r requirements/all.lock
+	@$(PIP) install --no-compile -r requirements/all.lock
+	@$(COMPILE)
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.python requirements/dev.lock pyproject.toml
 	@echo "Installing ragcorp with the tools of its developers (about 2 minutes on a fast line) ..."
-	@$(PIP) install -r requirements/dev.lock
+	@$(PIP) install --no-compile -r requirements/dev.lock
+	@$(COMPILE)
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@ $(VENV)/.run
 
