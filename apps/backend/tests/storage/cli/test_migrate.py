@@ -16,7 +16,7 @@ from ragcorp.infrastructure.postgres.administration.inspection import inspect_se
 from ragcorp.infrastructure.postgres.administration.leakproof import NEEDED
 from ragcorp.infrastructure.postgres.administration.migrations import alembic_config
 from ragcorp.interface.cli.console.services import ServeOptions, Target
-from ragcorp.main.service.serving import open_service
+from ragcorp.main.workers.service import open_service
 from support.processes.command_line import Done
 from support.storage.migrations import one
 
