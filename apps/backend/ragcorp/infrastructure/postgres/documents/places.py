@@ -101,7 +101,7 @@ async def lock_or_create(
                 for external_id in together
             }
             inserted = await _insert(connection, list(rows.values()))
-            created |= {external_id: rows[external_id]["id"] for external_id in inserted}
+            created |= {external_id: row["id"] for external_id, row in rows.items() if external_id in inserted}
             if len(inserted) < len(rows):
                 existing |= await _lock(
                     connection, [name for name in rows if name not in inserted], principal=principal
