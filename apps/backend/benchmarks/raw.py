@@ -91,11 +91,15 @@ def fused_statement(*, model_id: int, visible: str, narrowed: str, matching: str
     again where that was too high.
     """
     best = bm25.bm25_top(
-        limit=WINDOW, visible=visible, filtered=narrowed if limited else None, matching=matching if limited else None
+        limit=WINDOW,
+        visible=visible,
+        filtered=narrowed if limited else None,
+        matching=matching if limited else None,
+        every_word=full_text.EVERY_WORD,
     )
     for placeholder, column in (("lexemes", "lexemes"), ("weights", "weights")):
         best = best.replace(f"%({placeholder})s", f"(SELECT {column} FROM words)")
-    best = full_text.with_every_word(best.replace("%(theta)s", "NULL"))
+    best = best.replace("%(theta)s", "NULL")
     return f"""
         WITH words AS MATERIALIZED ({WORDS}),
         nearest AS ({_nearest(model_id=model_id, visible=visible, narrowed=narrowed)}),
@@ -161,8 +165,8 @@ class RawSearch:
             filtered=narrow,
             matching=matching,
         )
-        self.sparse_sql = full_text.with_every_word(
-            bm25.bm25_top(limit=WINDOW, visible=visible.sql, filtered=narrow, matching=matching)
+        self.sparse_sql = bm25.bm25_top(
+            limit=WINDOW, visible=visible.sql, filtered=narrow, matching=matching, every_word=full_text.EVERY_WORD
         )
         self.contents_sql = chunk_rows.CHUNKS_BY_ID.format(condition=visible.sql)
 

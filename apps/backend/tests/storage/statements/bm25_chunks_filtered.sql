@@ -8,9 +8,8 @@ WITH
 plan AS MATERIALIZED (
   SELECT *
   FROM bm25_plan( %(workspace)s, %(lexemes)s::text[], %(weights)s::float8[], 20, 30000, %(theta)s::float8)),
-terms AS MATERIALIZED (
-  SELECT t.*
-  FROM plan, unnest(plan.keys, plan.weights, plan.lexemes) AS t (key, weight, lexeme)),
+every_word AS MATERIALIZED (
+  SELECT NULL::tsquery AS query),
 matching AS MATERIALIZED (
   SELECT d.id, d.chunk_count
   FROM documents d
@@ -26,10 +25,10 @@ few AS MATERIALIZED (
       SELECT 20 * sqrt(greatest(chunks, 10000))::integer + 1
       FROM plan)) AS counted),
 postings AS (
-  SELECT scan.number, b.chunk_id, b.damping, unnest(b.common) AS posting
+  SELECT plan.keys, plan.weights, plan.lexemes, scan.number, b.chunk_id, b.damping, unnest(b.common) AS posting
   FROM plan, unnest(plan.required, plan.alternatives)
   WITH ORDINALITY AS scan (required, alternatives, number), LATERAL (
-    SELECT b.workspace_id, b.chunk_id, 1.2 * (0.25 + 0.75 * b.length / plan.average_length) AS damping, bm25_common(b.terms, plan.postings) AS common
+    SELECT b.workspace_id, b.chunk_id, 1.2::float8 * (0.25::float8 + 0.75::float8 * b.length / plan.average_length) AS damping, bm25_common(b.terms, plan.postings) AS common
     FROM bm25_chunks b
     WHERE bm25_impacts(b.terms, b.length) OPERATOR(pg_catalog.&&) scan.required::integer[] AND bm25_impacts(b.terms, b.length) OPERATOR(pg_catalog.&&) scan.alternatives::integer[]
     LIMIT (
@@ -39,7 +38,7 @@ postings AS (
     SELECT hold
     FROM few)
   UNION ALL
-  SELECT 0, b.chunk_id, 1.2 * (0.25 + 0.75 * b.length / plan.average_length), unnest(bm25_common(b.terms, plan.postings))
+  SELECT plan.keys, plan.weights, plan.lexemes, 0, b.chunk_id, 1.2::float8 * (0.25::float8 + 0.75::float8 * b.length / plan.average_length), unnest(bm25_common(b.terms, plan.postings))
   FROM plan, matching m
   CROSS JOIN LATERAL (
     SELECT *
@@ -52,78 +51,42 @@ postings AS (
 scored AS MATERIALIZED (
   SELECT number, chunk_id, round(1e9 * sum(weight * gain)) / 1e9 AS score, round(1e9 * sum(weight * weight * gain)) / 1e9 AS evidence
   FROM (
-    SELECT number, chunk_id, weight, 2.2::float8 / (1 + damping / CASE WHEN posting & 15 < 15 THEN posting & 15 ELSE coalesce((
+    SELECT number, chunk_id, weights[term] AS weight, 2.2::float8 / (1 + damping / CASE WHEN posting & 15 < 15 THEN posting & 15 ELSE coalesce((
           SELECT cardinality(entry.positions)
           FROM chunks c, unnest(c.lexemes) AS entry
-          WHERE c.id = chunk_id AND entry.lexeme = terms.lexeme), 15) END) AS gain
-    FROM postings
-    JOIN terms ON terms.key = posting & -16 OFFSET 0) AS gains
+          WHERE c.id = p.chunk_id AND entry.lexeme = p.lexemes[p.term]), 15) END) AS gain
+    FROM (
+      SELECT *, array_position(keys, posting & -16) AS term
+      FROM postings) AS p OFFSET 0) AS gains
   GROUP BY number, chunk_id),
-pool AS MATERIALIZED (
-  SELECT 400 * (1 + cardinality(required)) AS size, (
-    SELECT count(*)
-    FROM scored) AS scored
-  FROM plan),
-foremost AS MATERIALIZED (
-  SELECT s.chunk_id, s.score, s.evidence
+ranked AS (
+  SELECT best.*, CASE WHEN c.tsv @@ (
+    SELECT query
+    FROM every_word) THEN ts_rank_cd(c.tsv, (
+      SELECT query
+      FROM every_word))::float8 END AS every
   FROM (
     SELECT DISTINCT ON (score, chunk_id) score, chunk_id, evidence
-    FROM (
-      SELECT score, chunk_id, evidence
-      FROM scored
-      ORDER BY score DESC, chunk_id
-      LIMIT (
-        SELECT size
-        FROM pool)) AS p
-    ORDER BY score DESC, chunk_id) AS s
+    FROM scored
+    ORDER BY score DESC, chunk_id) AS best
   CROSS JOIN LATERAL (
     SELECT *
     FROM chunks
-    WHERE id = s.chunk_id OFFSET 0) AS c
+    WHERE id = best.chunk_id OFFSET 0) AS c
   WHERE c.workspace = %(workspace)s AND c.sensitivity <= %(clearance)s AND (c.visibility_scope = 'workspace' OR (c.visibility_scope = 'group' AND c.owner = ANY(%(groups)s)) OR (c.visibility_scope = 'private' AND c.owner = %(subject)s)) AND c.language = ANY(%(filter_0)s::text[]) AND c.lexemes @@ (
-    SELECT string_agg(array_to_tsvector(ARRAY[terms.lexeme])::text, '|')::tsquery
-    FROM terms)
-  ORDER BY s.score DESC, s.chunk_id
-  LIMIT 100),
-unfinished AS MATERIALIZED (
-  SELECT scored > size AND (
-    SELECT count(*)
-    FROM foremost) < 100 AS hold
-  FROM pool),
-ranked AS (
-  SELECT *
-  FROM foremost
-  WHERE NOT (
-    SELECT hold
-    FROM unfinished)
-  UNION ALL (
-    SELECT s.chunk_id, s.score, s.evidence
-    FROM (
-      SELECT DISTINCT ON (score, chunk_id) score, chunk_id, evidence
-      FROM (
-        SELECT score, chunk_id, evidence
-        FROM scored
-        WHERE (
-          SELECT hold
-          FROM unfinished)) AS p
-      ORDER BY score DESC, chunk_id) AS s
-    CROSS JOIN LATERAL (
-      SELECT *
-      FROM chunks
-      WHERE id = s.chunk_id OFFSET 0) AS c
-    WHERE c.workspace = %(workspace)s AND c.sensitivity <= %(clearance)s AND (c.visibility_scope = 'workspace' OR (c.visibility_scope = 'group' AND c.owner = ANY(%(groups)s)) OR (c.visibility_scope = 'private' AND c.owner = %(subject)s)) AND c.language = ANY(%(filter_0)s::text[]) AND c.lexemes @@ (
-      SELECT string_agg(array_to_tsvector(ARRAY[terms.lexeme])::text, '|')::tsquery
-      FROM terms)
-    ORDER BY s.score DESC, s.chunk_id
-    LIMIT 100))
+    SELECT string_agg(array_to_tsvector(ARRAY[lexeme])::text, '|')::tsquery
+    FROM plan, unnest(plan.lexemes) AS lexeme)
+  ORDER BY best.score DESC, best.chunk_id
+  LIMIT 100)
 SELECT ranked.chunk_id, ranked.score, (
   SELECT hold
   FROM few) OR plan.theta = 0 OR ranked.score >= plan.theta + 1e-08 AS certified, plan.is_cut AND NOT (
   SELECT hold
-  FROM few) AS cut, pool.scored, CASE WHEN (
+  FROM few) AS cut, (
+  SELECT count(*)
+  FROM scored) AS scored, CASE WHEN (
   SELECT hold
-  FROM few) THEN 0 ELSE plan.theta END AS theta, ranked.evidence
+  FROM few) THEN 0 ELSE plan.theta END AS theta, ranked.evidence, ranked.every
 FROM plan
-CROSS JOIN pool
 LEFT JOIN ranked ON true
 ORDER BY ranked.score DESC NULLS LAST, ranked.chunk_id

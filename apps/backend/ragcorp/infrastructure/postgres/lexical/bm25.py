@@ -41,18 +41,17 @@ FEW = 20
 """A filter that leaves up to ``FEW * sqrt(N)`` of N chunks (10,000 at least) has each of them scored."""
 
 HOLDS_A_LEXEME = """c.lexemes @@ (
-    SELECT string_agg(array_to_tsvector(ARRAY[terms.lexeme])::text, '|')::tsquery FROM terms)"""
+    SELECT string_agg(array_to_tsvector(ARRAY[lexeme])::text, '|')::tsquery
+    FROM plan, unnest(plan.lexemes) AS lexeme)"""
 """Keys are hashes of 28 bits, which sometimes collide: chunks without any of the lexemes are dropped."""
 
-DAMPING = "1.2 * (0.25 + 0.75 * b.length / plan.average_length)"
+DAMPING = "1.2::float8 * (0.25::float8 + 0.75::float8 * b.length / plan.average_length)"
+"""Of type float8: a bare 0.75 times an integer is a numeric, ten times as slow."""
 
 TERM_FREQUENCY = """CASE WHEN posting & 15 < 15 THEN posting & 15 ELSE coalesce((
     SELECT cardinality(entry.positions) FROM chunks c, unnest(c.lexemes) AS entry
-    WHERE c.id = chunk_id AND entry.lexeme = terms.lexeme), 15) END"""
+    WHERE c.id = p.chunk_id AND entry.lexeme = p.lexemes[p.term]), 15) END"""
 """Four bits store a tf up to 14; 15 means 15 or more."""
-
-
-POOL = "ORDER BY score DESC, chunk_id LIMIT (SELECT size FROM pool)"
 
 
 @lru_cache(maxsize=256)
@@ -62,6 +61,7 @@ def bm25_top(
     visible: str,
     filtered: str | None = None,
     matching: str | None = None,
+    every_word: str = "NULL::tsquery",
     certified: int = CERTIFIED,
     budget: int = BUDGET,
 ) -> str:
@@ -69,8 +69,9 @@ def bm25_top(
 
     A null ``theta`` is estimated. Columns: chunk id, score, whether no missing chunk can rank above this one, whether
     the budget cut the search, number of chunks scored, theta (every chunk of a higher score was seen; 0: every chunk
-    with a lexeme), the score with each term's weight and idf squared. Without a result one row without a chunk has the
-    other columns. The search continues until ``next_theta`` returns None.
+    with a lexeme), the score with each term's weight and idf squared, ``ts_rank_cd`` if the chunk's ``tsv`` matches
+    ``every_word``, else null. Without a result one row without a chunk has the other columns. The search continues
+    until ``next_theta`` returns None.
     """
     readable = f"{visible} AND {filtered}" if filtered else visible
     if filtered is None:
@@ -86,7 +87,8 @@ def bm25_top(
                     LIMIT (SELECT {FEW} * sqrt(greatest(chunks, 10000))::integer + 1 FROM plan)) AS counted),"""
         narrow = f"""
             UNION ALL
-            SELECT 0, b.chunk_id, {DAMPING}, unnest(bm25_common(b.terms, plan.postings))
+            SELECT plan.keys, plan.weights, plan.lexemes, 0, b.chunk_id, {DAMPING},
+                   unnest(bm25_common(b.terms, plan.postings))
             FROM plan, matching m
             CROSS JOIN LATERAL (SELECT * FROM chunks WHERE document_id = m.id OFFSET 0) AS c
             JOIN bm25_chunks b ON b.chunk_id = c.id
@@ -95,10 +97,10 @@ def bm25_top(
         WITH plan AS MATERIALIZED (
             SELECT * FROM bm25_plan(
                 %(workspace)s, %(lexemes)s::text[], %(weights)s::float8[], {certified}, {budget}, %(theta)s::float8)),
-        terms AS MATERIALIZED (
-            SELECT t.* FROM plan, unnest(plan.keys, plan.weights, plan.lexemes) AS t (key, weight, lexeme)),{counting}
+        every_word AS MATERIALIZED (SELECT {every_word} AS query),{counting}
         postings AS (
-            SELECT scan.number, b.chunk_id, b.damping, unnest(b.common) AS posting
+            SELECT plan.keys, plan.weights, plan.lexemes, scan.number, b.chunk_id, b.damping,
+                   unnest(b.common) AS posting
             FROM plan,
                  unnest(plan.required, plan.alternatives) WITH ORDINALITY AS scan (required, alternatives, number),
                  LATERAL (
@@ -113,39 +115,25 @@ def bm25_top(
             SELECT number, chunk_id, round(1e9 * sum(weight * gain)) / 1e9 AS score,
                    round(1e9 * sum(weight * weight * gain)) / 1e9 AS evidence
             FROM (
-                SELECT number, chunk_id, weight, 2.2::float8 / (1 + damping / {TERM_FREQUENCY}) AS gain
-                FROM postings JOIN terms ON terms.key = posting & -16
+                SELECT number, chunk_id, weights[term] AS weight, 2.2::float8 / (1 + damping / {TERM_FREQUENCY}) AS gain
+                FROM (SELECT *, array_position(keys, posting & -16) AS term FROM postings) AS p
                 OFFSET 0) AS gains
             GROUP BY number, chunk_id),
-        pool AS MATERIALIZED (
-            SELECT {4 * limit} * (1 + cardinality(required)) AS size, (SELECT count(*) FROM scored) AS scored
-            FROM plan),
-        foremost AS MATERIALIZED ({_readable(POOL, readable, limit)}),
-        unfinished AS MATERIALIZED (
-            SELECT scored > size AND (SELECT count(*) FROM foremost) < {limit} AS hold FROM pool),
         ranked AS (
-            SELECT * FROM foremost WHERE NOT (SELECT hold FROM unfinished)
-            UNION ALL
-            ({_readable("WHERE (SELECT hold FROM unfinished)", readable, limit)}))
+            SELECT best.*, CASE WHEN c.tsv @@ (SELECT query FROM every_word)
+                                THEN ts_rank_cd(c.tsv, (SELECT query FROM every_word))::float8 END AS every
+            FROM (
+                SELECT DISTINCT ON (score, chunk_id) score, chunk_id, evidence
+                FROM scored ORDER BY score DESC, chunk_id) AS best
+            CROSS JOIN LATERAL (SELECT * FROM chunks WHERE id = best.chunk_id OFFSET 0) AS c
+            WHERE {readable} AND {HOLDS_A_LEXEME}
+            ORDER BY best.score DESC, best.chunk_id LIMIT {limit})
         SELECT ranked.chunk_id, ranked.score,
                {few} OR plan.theta = 0 OR ranked.score >= plan.theta + {PROVEN} AS certified,
-               plan.is_cut AND NOT {few} AS cut, pool.scored, CASE WHEN {few} THEN 0 ELSE plan.theta END AS theta,
-               ranked.evidence
-        FROM plan CROSS JOIN pool LEFT JOIN ranked ON true
+               plan.is_cut AND NOT {few} AS cut, (SELECT count(*) FROM scored) AS scored,
+               CASE WHEN {few} THEN 0 ELSE plan.theta END AS theta, ranked.evidence, ranked.every
+        FROM plan LEFT JOIN ranked ON true
         ORDER BY ranked.score DESC NULLS LAST, ranked.chunk_id""")
-
-
-def _readable(pool: str, readable: str, limit: int) -> str:
-    """Return the query of the best readable chunks, checked from the best down; several scans may find one chunk."""
-    return f"""
-        SELECT s.chunk_id, s.score, s.evidence
-        FROM (
-            SELECT DISTINCT ON (score, chunk_id) score, chunk_id, evidence
-            FROM (SELECT score, chunk_id, evidence FROM scored {pool}) AS p
-            ORDER BY score DESC, chunk_id) AS s
-        CROSS JOIN LATERAL (SELECT * FROM chunks WHERE id = s.chunk_id OFFSET 0) AS c
-        WHERE {readable} AND {HOLDS_A_LEXEME}
-        ORDER BY s.score DESC, s.chunk_id LIMIT {limit}"""
 
 
 def next_theta(rows: Sequence[TupleRow], *, certified: int = CERTIFIED, attempt: int) -> float | None:

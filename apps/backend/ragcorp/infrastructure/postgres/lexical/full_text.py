@@ -10,7 +10,8 @@ from ragcorp.infrastructure.postgres.connections.statement_text import single_li
 
 TERMS = """
     SELECT word, lexeme, kind, document_frequency, typed, similarity
-    FROM query_terms(%(workspace)s, query_languages(%(workspace)s, %(language)s), %(query)s)
+    FROM languages_of_query(%(workspace)s, %(language)s) AS languages,
+         query_terms(%(workspace)s, languages.codes, %(query)s)
     ORDER BY position, lexeme
 """
 
@@ -50,25 +51,10 @@ def ranked_by_cover_density(*, expression: str, limit: int, visible: str, filter
 
 
 @lru_cache(maxsize=256)
-def with_every_word(ranking: str) -> str:
-    """Add a column to a ranking's statement: ``ts_rank_cd`` of the chunks with every word, else null.
-
-    Only chunks of the ranking are checked: those with a common word may be most of a workspace.
-    """
-    return f"""
-        WITH ranked AS ({ranking}), words AS MATERIALIZED (SELECT {EVERY_WORD} AS query)
-        SELECT ranked.*, (
-            SELECT ts_rank_cd(c.tsv, words.query)::float8
-            FROM chunks c WHERE c.id = ranked.chunk_id AND c.tsv @@ words.query) AS every
-        FROM ranked, words
-        ORDER BY ranked.score DESC NULLS LAST, ranked.chunk_id"""
-
-
-@lru_cache(maxsize=256)
 def ranked_by_typed_words(ranking: str) -> str:
     """Return a ranking's statement that finds its lexemes itself, from the words of ``query`` as typed.
 
-    ``ranking`` is a statement of ``with_every_word``. It ranks nothing if a word is misspelt: which word replaces it
+    ``ranking`` is a statement of ``bm25_top``. It ranks nothing if a word is misspelt: which word replaces it
     depends on the caller. One row of arrays, which ``typed_words_and_ranking`` reads.
     """
     ranked = ranking.replace("%(lexemes)s", "(SELECT looked_for FROM typed_words)")

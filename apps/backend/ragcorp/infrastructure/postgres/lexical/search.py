@@ -125,14 +125,13 @@ class LexicalSearch:
 
     @property
     def _best(self) -> str:
-        return full_text.with_every_word(
-            bm25.bm25_top(
-                limit=self.limit,
-                visible=self.visible.sql,
-                filtered=self.filtered,
-                matching=self.matching,
-                budget=self.options.budget,
-            )
+        return bm25.bm25_top(
+            limit=self.limit,
+            visible=self.visible.sql,
+            filtered=self.filtered,
+            matching=self.matching,
+            every_word=full_text.EVERY_WORD,
+            budget=self.options.budget,
         )
 
     async def _corrected(self, connection: PooledConnection, rows: Sequence[TupleRow]) -> Sequence[TupleRow]:
