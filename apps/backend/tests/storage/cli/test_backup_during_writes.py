@@ -12,7 +12,7 @@ import pytest
 
 from support.processes.command_line import Running, run_here
 
-FILES = 80
+FILES = 500
 PARTS = 3
 
 COUNTS = "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM chunks)"

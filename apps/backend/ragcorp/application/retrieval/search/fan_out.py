@@ -41,6 +41,9 @@ NO_EMBEDDER = "no_embedder"
 
 EXCUSED = frozenset({NO_EMBEDDER, "pool_exhausted"})
 """Reasons that the circuit breaker ignores: skipping the source would save nothing and hide the reason."""
+JOINT_SHARE = 0.9
+"""The share of its sources' time that a joint lookup has: more than the wait for a connection takes, and the rest is
+many times what a lookup takes."""
 LONG_QUERY = 400
 """A longer query (characters), or one with filters, may itself cause a timeout."""
 
@@ -159,13 +162,13 @@ class SourceFanOut:
         identify: Identify,
         results: dict[str, SourceResult | InvalidInputError],
     ) -> None:
-        """Put the results of a joint lookup into ``results``. It has half the time, its sources the rest."""
+        """Put the results of a joint lookup into ``results``. It has most of the time, its sources the rest."""
         started = time.perf_counter()
         seconds = min(call.seconds for call in calls.values())
         try:
             with _spans(calls) as spans:
-                lookup = joint.retrieve({name: call.query for name, call in calls.items()})
-                answers = await run_within(seconds / 2, lookup)
+                lookup = _excused(calls, joint.retrieve({name: call.query for name, call in calls.items()}))
+                answers = await run_within(JOINT_SHARE * seconds, lookup)
                 for name, answer in answers.items():
                     if isinstance(answer, SourceAnswer):
                         _note(spans[name], answer)
@@ -246,6 +249,18 @@ async def _all(work: Sequence[Coroutine[None, None, None]]) -> None:
     async with asyncio.TaskGroup() as group:
         for one in work:
             group.create_task(one)
+
+
+async def _excused(
+    names: Iterable[str], lookup: Awaitable[Mapping[str, SourceAnswer | Exception]]
+) -> Mapping[str, SourceAnswer | Exception]:
+    """Return an error that a second try would only meet again as that of each source."""
+    try:
+        return await lookup
+    except SourceUnavailableError as error:
+        if error.reason not in EXCUSED:
+            raise
+        return dict.fromkeys(names, error)
 
 
 @contextmanager

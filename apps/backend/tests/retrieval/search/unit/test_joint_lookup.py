@@ -72,6 +72,14 @@ async def test_a_lookup_that_fails_or_is_late_is_repeated_one_by_one_within_the_
     assert fan_out.seconds < 2.0
 
 
+async def test_a_pool_without_connections_is_not_asked_twice() -> None:
+    sources = pair()
+    joint = ScriptedJoint(error=StorageUnavailableError("busy", reason="pool_exhausted"))
+    results = await FanOut(sources, joint=joint).ask()
+    assert told(results) == dict.fromkeys("ab", ("failed", "pool_exhausted"))
+    assert [len(source.queries) for source in sources] == [0, 0]
+
+
 async def test_a_source_may_fail_alone() -> None:
     joint = ScriptedJoint(b=EmbedderUnavailableError("out", reason="unreachable"))
     sources = pair()
