@@ -34,8 +34,9 @@ pytestmark = pytest.mark.anyio
 
 RECOVERY_SECONDS = 10
 
-GIVEN_BACK_SECONDS = 15
-"""When all connections are back in the pool. psycopg waits 5 s for a cancellation, and 5 s for what it cancelled."""
+GIVEN_BACK_SECONDS = 60
+"""When all connections are back in the pool. psycopg waits 5 s for a cancellation, and 5 s for what it cancelled; a
+worker of the background waits for a reply as long as a statement may take, and 5 s more."""
 
 
 @pytest.fixture(scope="module")

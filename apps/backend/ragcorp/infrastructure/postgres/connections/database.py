@@ -14,6 +14,7 @@ from pgvector.psycopg import register_vector_async
 from psycopg import AsyncConnection, AsyncCursor, AsyncPipeline, OperationalError
 from psycopg.abc import Params, PQGen, QueryNoTemplate
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.errors import _WaitTimeout
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool
 
@@ -49,11 +50,27 @@ class PooledConnection(AsyncConnection[TupleRow]):
     """
 
     workspace: str | None = None
+    reply_seconds: float | None = None
+    """How long a reply is waited for; None without bound. Then the connection is closed: a damaged reply never ends."""
     _prepared_times = 0
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._settings: dict[str, bytes] = {}
+
+    async def wait(
+        self,
+        gen: PQGen[Result],
+        interval: float = 0.1,
+        timeout: float | None = None,  # noqa: ASYNC109 - psycopg's
+    ) -> Result:
+        if timeout is not None or self.reply_seconds is None:
+            return await super().wait(gen, interval, timeout)
+        try:
+            return await super().wait(gen, interval, self.reply_seconds)
+        except _WaitTimeout:
+            self.pgconn.finish()
+            raise OperationalError("the server did not reply in time") from None
 
     @asynccontextmanager
     async def pipeline(self) -> AsyncIterator[AsyncPipeline]:
@@ -128,6 +145,9 @@ class DatabaseOptions:
     statement_timeout_ms: int = 30_000
     lock_timeout_ms: int = 5_000
 
+
+REPLY_GRACE_SECONDS = 5.0
+"""How much longer than the statement timeout a reply of autocommitted statements may take."""
 
 RECONNECT_SECONDS = 2.0
 """How long a failed connection is retried; after that the next request tries again.
@@ -204,9 +224,10 @@ class Database:
                 if not connection.autocommit:
                     await connection.set_autocommit(True)
                 connection.workspace = workspace
+                connection.reply_seconds = self._options.statement_timeout_ms / 1000 + REPLY_GRACE_SECONDS
                 yield connection
             finally:
-                connection.workspace = None
+                connection.workspace = connection.reply_seconds = None
                 await asyncio.shield(self._pool.putconn(connection))
 
     @asynccontextmanager
